@@ -1,0 +1,79 @@
+"""Events of recall: what was asked, what came back, what was put into context. Topics and texts live in bodies."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from journal.events.base import (
+    Capture,
+    Count,
+    Digest,
+    Entry,
+    Fact,
+    Name,
+    Part,
+    Path,
+    Word,
+)
+
+
+class QueryRef(Part, frozen=True, kw_only=True):
+    """One planned query by its name and the digest of its parameters."""
+
+    name: Word
+    query_sha256: Digest
+
+
+class RecallPlanned(Fact, frozen=True, kw_only=True, tag="recall-planned.v1"):
+    """The queries that will be asked, in the order that decides."""
+
+    reason: Word
+    topic_sha256: Digest | None
+    queries: tuple[QueryRef, ...]
+
+
+class HitRef(Part, frozen=True, kw_only=True):
+    """One note that came back, and what was done with it."""
+
+    file_path: Path
+    checksum: Name | None
+    characters: Count
+    treatment: Literal["used", "cut", "withheld"]
+    why: Word
+
+
+class RecallAnswered(Fact, frozen=True, kw_only=True, tag="recall-answered.v1"):
+    """One query was answered."""
+
+    name: Word
+    query_sha256: Digest
+    authoritative: bool
+    """False when the server could not look (no index yet): nothing found proves nothing."""
+    hits: tuple[HitRef, ...]
+
+
+class BriefDelivered(Fact, frozen=True, kw_only=True, tag="brief-delivered.v1"):
+    """Recalled text was put into the model's context."""
+
+    brief_sha256: Digest
+    characters: Count
+    sources: tuple[HitRef, ...]
+    how: Literal["steered", "appended"]
+    entry: Entry | None
+
+
+class CheckpointReferenced(
+    Fact, frozen=True, kw_only=True, tag="checkpoint-referenced.v1"
+):
+    """A brief named this confirmed checkpoint, in this state of proof."""
+
+    capture_id: Capture
+    evidence: Word
+    brief_sha256: Digest
+
+
+class RecallFailed(Fact, frozen=True, kw_only=True, tag="recall-failed.v1"):
+    """One query cost itself; the others stand."""
+
+    name: Word
+    error: Word
