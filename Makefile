@@ -1,0 +1,15 @@
+# Every target makes .venv first; that costs nothing when nothing changed.
+.PHONY: setup check test
+
+PYTHON := .venv/bin/python
+
+setup:
+	@tools/bootstrap
+
+# Format, lint, sizes, directions, types.
+check: setup
+	@$(PYTHON) -m tools.check
+
+# All tests: the fast and pure ones first, those that drive the real Tau and Basic Memory last.
+test: setup
+	@$(PYTHON) -m pytest --cov

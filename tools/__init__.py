@@ -1,0 +1,1 @@
+"""What builds, checks and measures this repository; nothing of it is shipped or imported by what is."""
