@@ -1,0 +1,100 @@
+"""What every test stands on: a home that is nobody's, one kind of event loop, and the fast before the slow.
+
+Groups run in the order of `GROUPS`. Branch coverage is counted over the first two alone: that a real server
+happened to pass through a pure function says little about that function.
+"""
+
+import os
+import shutil
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Generator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+GROUPS = ("pure", "store", "edges", "simulation", "real")
+COUNTED = ("pure", "store")
+EDGES = frozenset({"memory", "shell", "tau", "test_cli", "tools"})
+TESTS = Path(__file__).parent
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("repeatable")
+
+_FOREIGN = ("BASIC_MEMORY_", "CONTINUITY_", "GIT_", "PYTEST_ADDOPTS", "TAU_", "XDG_")
+_TERMINAL = ("CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Tau runs on asyncio, so we do."""
+    return "asyncio"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave nothing of the person who runs the tests in reach of them: home, settings, keys, git identity."""
+    home = tempfile.mkdtemp(prefix="continuity-home-")
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    for name in list(os.environ):
+        if name.startswith((*_FOREIGN, *_TERMINAL)) or name.endswith(("_API_KEY", "_TOKEN")):
+            del os.environ[name]
+    os.environ |= {
+        "HOME": home,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.org",
+        "GIT_COMMITTER_NAME": "Ada",
+        "GIT_COMMITTER_EMAIL": "ada@example.org",
+    }
+    config.pluginmanager.register(_Groups(), "continuity-groups")
+
+
+class _Groups:
+    """Orders the tests by group and says at the end what each group took."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, str] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._tests: Counter[str] = Counter()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        for item in items:
+            group = group_of(item.path, real=item.get_closest_marker("real") is not None)
+            self._of[item.nodeid] = group
+            if group == "real":
+                item.add_marker("real")
+            if group not in COUNTED:
+                item.add_marker("no_cover")
+        yield  # `-m real` chooses here, so the marks come before it and the order after it
+        items.sort(key=lambda item: GROUPS.index(self._of[item.nodeid]))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        group = self._of[report.nodeid]
+        self._seconds[group] += report.duration
+        self._tests[group] += report.when == "call"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("time per group")
+        for group in GROUPS:
+            if self._tests[group]:
+                terminalreporter.line(f"{group:<12}{self._tests[group]:6} tests{self._seconds[group]:8.1f} s")
+
+
+def group_of(path: Path, *, real: bool = False) -> str:
+    """Return the group of the test file at `path`."""
+    parts = path.relative_to(TESTS).with_suffix("").parts
+    if real or "real" in parts:
+        return "real"
+    if "simulation" in parts:
+        return "simulation"
+    if EDGES.intersection(parts):
+        return "edges"
+    return "store" if parts[0] == "journal" and _opens_files(parts) else "pure"
+
+
+def _opens_files(parts: tuple[str, ...]) -> bool:
+    return any(word in part for part in parts for word in ("store", "lock", "reader", "interchange", "schema"))
