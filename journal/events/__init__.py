@@ -6,6 +6,7 @@ from journal.events.base import Fact
 from journal.events.bridge import ToolAnswered, ToolCalled
 from journal.events.capture import (
     CaptureBegun,
+    CaptureRequested,
     CaptureSuperseded,
     SynthesisAdvanced,
     SynthesisFailed,
@@ -66,6 +67,7 @@ Event = (
     | MemoryLost
     | Paused
     | Resumed
+    | CaptureRequested
     | CaptureBegun
     | SynthesisAdvanced
     | SynthesisFinished
@@ -105,6 +107,7 @@ __all__ = [
     "BriefDelivered",
     "CaptureBegun",
     "CaptureProbed",
+    "CaptureRequested",
     "CaptureResolved",
     "CaptureSuperseded",
     "CheckpointReferenced",

@@ -19,6 +19,14 @@ from journal.events.base import (
 type CaptureKind = Literal["checkpoint", "transcript", "note"]
 
 
+class CaptureRequested(Fact, frozen=True, kw_only=True, tag="capture-requested.v1"):
+    """What was gathered is due now, whatever the cadence: by command, at a compaction, on leaving."""
+
+    reason: Word
+    focus_sha256: Digest | None
+    """What the person asked to keep in view; masked text in bodies."""
+
+
 class CaptureBegun(Fact, frozen=True, kw_only=True, tag="capture-begun.v1"):
     """One thing is to be written: the knowledge up to `source_tip`."""
 
@@ -33,7 +41,6 @@ class CaptureBegun(Fact, frozen=True, kw_only=True, tag="capture-begun.v1"):
     prior_tip: Entry | None
     """The tip that handoff covers; messages after it are new."""
     focus_sha256: Digest | None
-    """What the person asked to keep in view; masked text in bodies."""
 
 
 class SynthesisAdvanced(Fact, frozen=True, kw_only=True, tag="synthesis-advanced.v1"):

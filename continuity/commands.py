@@ -1,0 +1,186 @@
+"""Requests to the machine, in the imperative. They carry what the shell saw; whether they are granted is `decide`'s."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from journal.events import (
+    BriefDelivered,
+    CheckpointReferenced,
+    CompactionEnded,
+    CompactionNoticed,
+    CompactionStarted,
+    Gap,
+    JournalImported,
+    MemoryConnected,
+    MemoryLost,
+    OperationFailed,
+    RecallAnswered,
+    RecallFailed,
+    RecallPlanned,
+    ReceiptAdopted,
+    SynthesisAdvanced,
+    SynthesisFailed,
+    SynthesisFinished,
+    TipsMapped,
+    ToolAnswered,
+    ToolCalled,
+    WorkBegun,
+    WriteAnswered,
+)
+from journal.events.capture import CaptureKind
+from journal.events.lifecycle import Level, OpenReason, PolicyValues, Process, Profile
+from journal.events.writes import NoteAddress, Observation
+from journal.ids import CaptureId, ConnectionId, EntryId, ProjectName, Sha256, WriterId
+
+
+class CommandRejected(Exception):
+    """The caller asked for what this state does not allow; nothing was decided and nothing is owed for it."""
+
+    def __init__(self, command: str, reason: str) -> None:
+        super().__init__(f"{command}: {reason}")
+        self.command = command
+        self.reason = reason
+
+
+class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Take over the journal after its lock was taken and its history replayed."""
+
+    reason: OpenReason
+    host: str
+    version: str
+    level: Level
+    profile: Profile
+    destination: ProjectName | None
+    policy: PolicyValues
+    writer: WriterId
+    process: Process
+
+
+class CloseSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Let go of the journal."""
+
+    reason: str
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """Begin a branch, because the active path left this one. Decided on the parent's state at the fork point."""
+
+    reason: str
+    left_tip: EntryId | None
+
+
+class Settle(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent came to rest, or was found at rest: `tip` is the newest public message on the path."""
+
+    tip: EntryId
+    messages: int
+    characters: int
+    interrupted: bool
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Make what was gathered due now."""
+
+    reason: str
+    focus_sha256: Sha256 | None = None
+
+
+class BeginCapture(msgspec.Struct, frozen=True, kw_only=True):
+    """Begin the capture that is owed; `capture_id` is computed from project, session, kind and tip."""
+
+    capture_id: CaptureId
+    kind: CaptureKind
+    project: ProjectName
+    source_tip: EntryId
+    reason: str
+
+
+class SubmitWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """Commit to sending a finished capture once, through the connection that is up."""
+
+    capture_id: CaptureId
+    address: NoteAddress
+    content_sha256: Sha256
+    note_type: str
+    metadata_sha256: Sha256
+    writer: WriterId
+    connection: ConnectionId
+
+
+class RecordProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """Draw the verdict from reads that were made."""
+
+    capture_id: CaptureId
+    connection: ConnectionId | None
+    observations: tuple[Observation, ...]
+    writing_server: Literal["gone", "alive", "unknown"]
+    project_source: Literal["local", "cloud", "unknown"]
+    index_proven: bool
+
+
+class Resolve(msgspec.Struct, frozen=True, kw_only=True):
+    """A person settles a capture: accept after a read, abandon, or write again where that is safe."""
+
+    capture_id: CaptureId
+    decision: Literal["accept", "abandon", "rewrite"]
+    reason_sha256: Sha256
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """Go off the record."""
+
+
+class Resume(msgspec.Struct, frozen=True, kw_only=True):
+    """Go back on the record."""
+
+
+type Observed = (
+    WorkBegun
+    | CompactionStarted
+    | CompactionEnded
+    | CompactionNoticed
+    | TipsMapped
+    | MemoryConnected
+    | MemoryLost
+    | SynthesisAdvanced
+    | SynthesisFinished
+    | SynthesisFailed
+    | WriteAnswered
+    | ReceiptAdopted
+    | RecallPlanned
+    | RecallAnswered
+    | RecallFailed
+    | BriefDelivered
+    | CheckpointReferenced
+    | ToolCalled
+    | ToolAnswered
+    | OperationFailed
+    | Gap
+    | JournalImported
+)
+"""Facts the shell may report; most are recorded as they are, a repeated or late one is not."""
+
+
+class Observe(msgspec.Struct, frozen=True):
+    """Record a fact the shell saw."""
+
+    fact: Observed
+
+
+type Command = (
+    OpenSession
+    | CloseSession
+    | Fork
+    | Settle
+    | Request
+    | BeginCapture
+    | SubmitWrite
+    | RecordProbe
+    | Resolve
+    | Pause
+    | Resume
+    | Observe
+)

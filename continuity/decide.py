@@ -1,0 +1,312 @@
+"""What a command amounts to in this state: the events to append, or a refusal. It performs nothing and reads no clock."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from continuity.commands import (
+    BeginCapture,
+    CloseSession,
+    Command,
+    CommandRejected,
+    Fork,
+    Observe,
+    Observed,
+    OpenSession,
+    Pause,
+    RecordProbe,
+    Request,
+    Resolve,
+    Resume,
+    Settle,
+    SubmitWrite,
+)
+from continuity.state import Capture, State
+from continuity.verdict import ABSENCE_NEEDS, Wanted, verdict
+from journal.events import (
+    BranchForked,
+    CaptureBegun,
+    CaptureProbed,
+    CaptureRequested,
+    CaptureResolved,
+    CaptureSuperseded,
+    CompactionNoticed,
+    CompactionStarted,
+    Event,
+    MemoryConnected,
+    MemoryLost,
+    NoteEdited,
+    NoteMoved,
+    NoteWithdrawn,
+    Paused,
+    ReceiptAdopted,
+    Resumed,
+    SessionClosed,
+    SessionOpened,
+    SynthesisAdvanced,
+    SynthesisFailed,
+    SynthesisFinished,
+    WorkSettled,
+    WriteAnswered,
+    WriteIntended,
+)
+
+type Events = tuple[Event, ...]
+
+
+def decide(state: State, command: Command) -> Events:
+    """Return the events that `command` amounts to in `state`; none when it changes nothing.
+
+    Raises:
+        CommandRejected: The state does not allow it; nothing was decided.
+    """
+    match command:
+        case OpenSession():
+            return (_open(state, command),)
+        case CloseSession():
+            return _close(state, command)
+        case Fork():
+            return (BranchForked(reason=command.reason, left_tip=command.left_tip, kept_tip=state.tip),)
+        case Settle():
+            return _settle(state, command)
+        case Request():
+            return _request(state, command)
+        case BeginCapture():
+            return _begin(state, command)
+        case SubmitWrite():
+            return (_submit(state, command),)
+        case RecordProbe():
+            return _probe(state, command)
+        case Resolve():
+            return (_resolve(state, command),)
+        case Pause() | Resume():
+            return _switch(state, command)
+        case Observe():
+            return _observe(state, command.fact)
+        case _:
+            assert_never(command)
+
+
+# -- sessions ----------------------------------------------------------------
+
+
+def _open(state: State, command: OpenSession) -> SessionOpened:
+    """Whoever holds the lock proves every earlier writer ended; only those still owing are named."""
+    owing = {c.intent.event.writer for c in state.captures if c.status == "intended" and c.intent is not None} | {
+        call.writer for call in state.calls
+    }
+    return SessionOpened(
+        reason=command.reason,
+        host=command.host,
+        version=command.version,
+        level=command.level,
+        profile=command.profile,
+        destination=command.destination,
+        policy=command.policy,
+        writer=command.writer,
+        process=command.process,
+        writers_ended=tuple(sorted(owing - {command.writer})),
+    )
+
+
+def _close(state: State, command: CloseSession) -> Events:
+    if state.closed:
+        return ()
+    owed = [c for c in state.captures if c.status in ("begun", "ready", "intended", "in_doubt")]
+    unsaved = state.gathered.tip or (owed[-1].source_tip if owed else None)
+    drained = unsaved is None
+    return (SessionClosed(reason=command.reason, unsaved_tip=unsaved, drained=drained),)
+
+
+def _settle(state: State, command: Settle) -> Events:
+    if command.messages == 0 and command.tip == state.settled_tip:
+        return ()
+    return (
+        WorkSettled(
+            messages=command.messages,
+            characters=command.characters,
+            interrupted=command.interrupted,
+        ),
+    )
+
+
+def _switch(state: State, command: Pause | Resume) -> Events:
+    wanted = isinstance(command, Pause)
+    if state.paused == wanted:
+        return ()
+    return (Paused() if wanted else Resumed(),)
+
+
+# -- captures ----------------------------------------------------------------
+
+
+def _request(state: State, command: Request) -> Events:
+    """An unchanged tip owes nothing, whoever asks."""
+    if state.gathered.tip is None or state.gathered.owed is not None:
+        return ()
+    return (CaptureRequested(reason=command.reason, focus_sha256=command.focus_sha256),)
+
+
+def _begin(state: State, command: BeginCapture) -> Events:
+    """One checkpoint at a time; a finished one that was never sent gives way to a newer tip."""
+    known = state.capture(command.capture_id)
+    if known is not None:
+        raise CommandRejected("begin-capture", f"this tip is already {known.status}")
+    overtaken: list[Event] = []
+    for capture in state.captures:
+        if capture.kind != command.kind:
+            continue
+        if capture.status in ("begun", "intended"):
+            raise CommandRejected("begin-capture", f"another capture is {capture.status}")
+        if capture.status == "ready":
+            overtaken.append(CaptureSuperseded(capture_id=capture.capture_id, by_tip=command.source_tip))
+    basis = state.handoff
+    begun = CaptureBegun(
+        capture_id=command.capture_id,
+        attempt=1,
+        kind=command.kind,
+        project=command.project,
+        source_tip=command.source_tip,
+        reason=command.reason,
+        prior_sha256=basis.sha256 if basis else None,
+        prior_tip=basis.tip if basis else None,
+        focus_sha256=state.gathered.focus_sha256,
+    )
+    return (*overtaken, begun)
+
+
+def _submit(state: State, command: SubmitWrite) -> WriteIntended:
+    capture = _known(state, "submit-write", command.capture_id)
+    if capture.status != "ready":
+        raise CommandRejected("submit-write", f"the capture is {capture.status}, not ready")
+    if state.connection is None or state.connection.connection != command.connection:
+        raise CommandRejected("submit-write", "that connection is not up")
+    again = capture.intent is not None
+    return WriteIntended(
+        capture_id=capture.capture_id,
+        attempt=capture.attempt + 1 if again else capture.attempt,
+        mode="create",
+        kind=capture.kind,
+        project=capture.project,
+        source_tip=capture.source_tip,
+        address=command.address,
+        content_sha256=command.content_sha256,
+        note_type=command.note_type,
+        metadata_sha256=command.metadata_sha256,
+        writer=command.writer,
+        connection=command.connection,
+    )
+
+
+def _known(state: State, command: str, capture_id: str) -> Capture:
+    for capture in state.captures:
+        if capture.capture_id == capture_id:
+            return capture
+    raise CommandRejected(command, "no such capture is open on this branch")
+
+
+# -- reconciliation ----------------------------------------------------------
+
+
+def _probe(state: State, command: RecordProbe) -> Events:
+    capture = state.capture(command.capture_id)
+    if capture is None:
+        raise CommandRejected("record-probe", "no such capture on this branch")
+    unjudged = CaptureProbed(
+        capture_id=capture.capture_id,
+        attempt=capture.attempt,
+        connection=command.connection,
+        observations=command.observations,
+        writing_server=command.writing_server,
+        project_source=command.project_source,
+        index_proven=command.index_proven,
+        verdict="unreachable",
+    )
+    wanted = Wanted(capture.capture_id, capture.source_tip, capture.content_sha256)
+    probed = replace(unjudged, verdict=verdict(wanted, unjudged))
+    labels = _labels(capture, probed) if capture.status == "confirmed" else ()
+    return (probed, *labels)
+
+
+def _labels(capture: Capture, probed: CaptureProbed) -> Events:
+    """What a read of a confirmed note says beyond its proof; each label is said once."""
+    found = [o for o in probed.observations if o.capture_id == capture.capture_id]
+    match probed.verdict:
+        case "present_same" | "present_edited" | "present_twin":
+            labels: list[Event] = []
+            path = found[0].file_path
+            if path is not None and path != capture.path:
+                labels.append(NoteMoved(capture_id=capture.capture_id, file_path=path))
+            body = found[0].content_sha256
+            if probed.verdict != "present_same" and body is not None and not capture.edited:
+                labels.append(NoteEdited(capture_id=capture.capture_id, content_sha256=body))
+            return tuple(labels)
+        case "absent_open" | "absent_final":
+            asked = {o.by for o in probed.observations if o.found == "nothing"}
+            gone = asked >= ABSENCE_NEEDS
+            return (NoteWithdrawn(capture_id=capture.capture_id),) if gone else ()
+        case "conflicted" | "unreachable":
+            return ()
+
+
+def _resolve(state: State, command: Resolve) -> CaptureResolved:
+    """Accept needs a read, rewriting needs proof that nothing is there and nothing can land."""
+    capture = _known(state, "resolve", command.capture_id)
+    if capture.status not in ("in_doubt", "conflicted", "lost", "refused"):
+        raise CommandRejected("resolve", f"the capture is {capture.status}: nothing to settle")
+    if command.decision == "accept" and capture.probes == 0:
+        raise CommandRejected("resolve", "accept needs a read first: probe it")
+    if command.decision == "rewrite" and capture.status not in ("lost", "refused"):
+        raise CommandRejected("resolve", "it may still land: only a lost or refused write is repeated")
+    again = command.decision == "rewrite"
+    return CaptureResolved(
+        capture_id=capture.capture_id,
+        attempt=capture.attempt + 1 if again else capture.attempt,
+        decision=command.decision,
+        reason_sha256=command.reason_sha256,
+        file_path=capture.path,
+    )
+
+
+# -- observations ------------------------------------------------------------
+
+
+def _observe(state: State, fact: Observed) -> Events:
+    """Most facts are recorded as they are; late and repeated ones change nothing and are not."""
+    match fact:
+        case WriteAnswered():
+            capture = state.capture(fact.capture_id)
+            open_ = capture is not None and capture.status == "intended"
+            return (fact,) if open_ and capture.attempt == fact.attempt else ()
+        case SynthesisAdvanced() | SynthesisFinished() | SynthesisFailed():
+            if _known(state, "observe", fact.capture_id).status != "begun":
+                raise CommandRejected("observe", "this capture is not being synthesised")
+            return (fact,)
+        case CompactionNoticed():
+            return () if state.compaction_entry == fact.entry else (fact, *_compaction(state))
+        case CompactionStarted():
+            return (fact, *_compaction(state))
+        case ReceiptAdopted():
+            return (fact,) if _adoptable(state, fact) else ()
+        case MemoryConnected():
+            return () if state.connection == fact else (fact,)
+        case MemoryLost():
+            known = state.connection is not None
+            return (fact,) if known == (fact.connection is not None) else ()
+        case _:
+            return (fact,)
+
+
+def _compaction(state: State) -> Events:
+    """What was gathered is due before the context forgets it."""
+    wanted = state.opened is not None and state.opened.policy.on_compact
+    return _request(state, Request(reason="compaction")) if wanted else ()
+
+
+def _adoptable(state: State, fact: ReceiptAdopted) -> bool:
+    capture = next((c for c in state.captures if c.capture_id == fact.capture_id), None)
+    if capture is not None:
+        return capture.status in ("intended", "in_doubt", "conflicted", "lost")
+    return state.checkpoint is None and fact.kind == "checkpoint"

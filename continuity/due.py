@@ -1,0 +1,178 @@
+"""What a state owes the world now, and when to look again. Effects are owed by the state, never called from here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from continuity.state import Capture, State
+from journal.ids import CaptureId, ConnectionId, EntryId, Sha256
+
+type Lane = Literal["recall", "reconcile", "capture"]
+
+SECOND = 1_000
+PROBE_SPACING_MS = (0, 2 * SECOND, 10 * SECOND, 60 * SECOND, 300 * SECOND)
+"""Wait before the next read of a doubted write, by how many were made."""
+
+SYNTHESIS_BACKOFF_MS = (0, 15 * SECOND, 60 * SECOND, 300 * SECOND, 900 * SECOND)
+"""Wait before the model is asked again, by how often it failed in a row."""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What is true of the shell at this moment."""
+
+    connection: ConnectionId | None
+
+
+class Begin(msgspec.Struct, frozen=True):
+    """Begin the capture of what was gathered up to `tip`."""
+
+    tip: EntryId
+    reason: str
+    lane: Lane = "capture"
+
+    @property
+    def key(self) -> str:
+        """The same for the same owed work, whenever it is computed."""
+        return f"begin:{self.tip}"
+
+
+class Synthesise(msgspec.Struct, frozen=True):
+    """Read what is new and ask the model for the handoff, from where it stopped."""
+
+    capture_id: CaptureId
+    failures: int
+    lane: Lane = "capture"
+
+    @property
+    def key(self) -> str:
+        """The same for the same owed work, whenever it is computed."""
+        return f"synthesise:{self.capture_id}:{self.failures}"
+
+
+class Submit(msgspec.Struct, frozen=True):
+    """Send a finished capture, once, after its intent is on disk."""
+
+    capture_id: CaptureId
+    attempt: int
+    lane: Lane = "capture"
+
+    @property
+    def key(self) -> str:
+        """The same for the same owed work, whenever it is computed."""
+        return f"submit:{self.capture_id}:{self.attempt}"
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """Read, to find out what became of a write."""
+
+    capture_id: CaptureId
+    probes: int
+    lane: Lane = "reconcile"
+
+    @property
+    def key(self) -> str:
+        """The same for the same owed work, whenever it is computed."""
+        return f"probe:{self.capture_id}:{self.probes}"
+
+
+class Prefetch(msgspec.Struct, frozen=True):
+    """Ask for everything a brief needs that does not depend on the prompt's topic."""
+
+    reason: str
+    brief_sha256: Sha256 | None
+    lane: Lane = "recall"
+
+    @property
+    def key(self) -> str:
+        """The same for the same owed work, whenever it is computed."""
+        return f"prefetch:{self.reason}:{self.brief_sha256}"
+
+
+type Effect = Begin | Synthesise | Submit | Probe | Prefetch
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """Effects to perform, at most one a lane, and the time (UTC ms) to look again without news."""
+
+    effects: tuple[Effect, ...]
+    look_again_ms: int | None
+
+
+def due(state: State, policy: Policy, now_ms: int) -> Owed:
+    """Return what `state` owes at `now_ms`. Pure; the same state owes the same keys after a restart."""
+    if state.opened is None or state.closed:
+        return Owed((), None)
+    found = (
+        _capture_lane(state, policy, now_ms),
+        _reconcile_lane(state, policy, now_ms),
+        _recall_lane(state, policy),
+    )
+    effects = tuple(effect for effect, _ in found if effect is not None)
+    times = [at_ms for _, at_ms in found if at_ms is not None and at_ms > now_ms]
+    return Owed(effects, min(times, default=None))
+
+
+type Turn = tuple[Effect | None, int | None]
+
+
+def _capture_lane(state: State, policy: Policy, now_ms: int) -> Turn:
+    """A begun capture first, then a ready one, then what was gathered."""
+    checkpoints = [c for c in state.captures if c.status in ("begun", "ready", "intended")]
+    for capture in checkpoints:
+        if capture.status == "begun":
+            at_ms = _after(capture.failed_ms, SYNTHESIS_BACKOFF_MS, capture.failures)
+            effect = Synthesise(capture.capture_id, capture.failures)
+            return (effect, None) if at_ms <= now_ms else (None, at_ms)
+        if capture.status == "ready" and policy.connection is not None:
+            return Submit(capture.capture_id, capture.attempt), None
+        if capture.status == "intended":
+            return None, None
+    return _gathered(state, now_ms)
+
+
+def _gathered(state: State, now_ms: int) -> Turn:
+    """Nothing is owed for an unchanged tip, off the record, or without a place to write to."""
+    opened, had = state.opened, state.gathered
+    if opened is None or opened.destination is None or had.tip is None:
+        return None, None
+    if had.owed is not None:
+        return Begin(had.tip, had.owed), None
+    if not opened.policy.capture or state.paused:
+        return None, None
+    due_ms = had.since_ms + opened.policy.cadence_ms
+    if had.characters >= opened.policy.cadence_characters or due_ms <= now_ms:
+        return Begin(had.tip, "cadence"), None
+    return None, due_ms
+
+
+def _reconcile_lane(state: State, policy: Policy, now_ms: int) -> Turn:
+    """The doubted write whose turn comes first; without a server there is nobody to ask."""
+    if policy.connection is None:
+        return None, None
+    doubted = [(_next_probe(c), c) for c in state.captures if c.status == "in_doubt"]
+    if not doubted:
+        return None, None
+    at_ms, capture = min(doubted, key=lambda pair: pair[0])
+    if at_ms > now_ms:
+        return None, at_ms
+    return Probe(capture.capture_id, capture.probes), None
+
+
+def _next_probe(capture: Capture) -> int:
+    return _after(capture.probed_ms, PROBE_SPACING_MS, capture.probes)
+
+
+def _after(last_ms: int, spacing: tuple[int, ...], count: int) -> int:
+    return last_ms + spacing[min(count, len(spacing) - 1)] if count else 0
+
+
+def _recall_lane(state: State, policy: Policy) -> Turn:
+    """A brief that is due is prepared before the prompt comes, once."""
+    opened, recall = state.opened, state.recall
+    if opened is None or opened.destination is None or not opened.policy.recall:
+        return None, None
+    if recall.due is None or recall.planned or policy.connection is None:
+        return None, None
+    return Prefetch(recall.due, recall.brief_sha256), None

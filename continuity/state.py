@@ -1,0 +1,168 @@
+"""What a branch's history amounts to: only what decisions need. It holds no rule; lists for people are projections."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from journal.events import MemoryConnected, SessionOpened, WriteIntended
+from journal.events.capture import CaptureKind
+from journal.events.writes import Verdict
+from journal.ids import BranchId, CallId, CaptureId, EntryId, ProjectName, Sha256, WriterId
+
+type Status = Literal[
+    "begun",
+    "ready",
+    "intended",
+    "in_doubt",
+    "confirmed",
+    "refused",
+    "conflicted",
+    "lost",
+    "withdrawn",
+    "abandoned",
+    "superseded",
+]
+type Evidence = Literal["answered", "read", "on_disk", "indexed", "adopted"]
+
+PENDING: frozenset[Status] = frozenset({"intended", "in_doubt", "conflicted"})
+"""Statuses of a write whose outcome somebody still has to find out."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far the synthesis of one capture has read."""
+
+    through_entry: EntryId
+    through_offset: int
+    handoff_sha256: Sha256
+    chunks: int
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """The latest intent of a capture, where it is recorded, and the server it was sent through."""
+
+    event: WriteIntended
+    at_ms: int
+    digest: Sha256
+    server: MemoryConnected | None
+
+
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
+    """One capture as far as it got."""
+
+    capture_id: CaptureId
+    attempt: int
+    kind: CaptureKind
+    project: ProjectName
+    source_tip: EntryId
+    status: Status
+    begun_ms: int
+    begun_position: int
+    reason: str
+    prior_sha256: Sha256 | None = None
+    prior_tip: EntryId | None = None
+    focus_sha256: Sha256 | None = None
+    progress: Progress | None = None
+    handoff_sha256: Sha256 | None = None
+    failures: int = 0
+    failed_ms: int = 0
+    intent: Intent | None = None
+    code: str | None = None
+    probes: int = 0
+    probed_ms: int = 0
+    verdict: Verdict | None = None
+    file_path: str | None = None
+    permalink: str | None = None
+    checksum: str | None = None
+    content_sha256: Sha256 | None = None
+    evidence: Evidence | None = None
+    moved: bool = False
+    edited: bool = False
+
+    @property
+    def path(self) -> str | None:
+        """Where the note is: the path returned, else the address asked for."""
+        if self.file_path is not None or self.intent is None:
+            return self.file_path
+        return self.intent.event.address.file_path
+
+
+class Handoff(msgspec.Struct, frozen=True):
+    """The newest finished handoff of the branch: the basis of the next synthesis, written or not."""
+
+    sha256: Sha256
+    tip: EntryId
+    capture_id: CaptureId
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """Public messages settled since the newest capture began."""
+
+    tip: EntryId | None = None
+    messages: int = 0
+    characters: int = 0
+    since_ms: int = 0
+    interrupted: bool = False
+    owed: str | None = None
+    """Why they are due now, whatever the cadence: a compaction, a person's command."""
+    focus_sha256: Sha256 | None = None
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """What the branch owes its next prompt, and what it last gave."""
+
+    due: str | None = None
+    planned: bool = False
+    """The queries for what is due were planned by the present writer."""
+    brief_sha256: Sha256 | None = None
+    delivered_ms: int = 0
+    failures: tuple[str, ...] = ()
+
+
+class OpenCall(msgspec.Struct, frozen=True):
+    """A forwarded tool call whose outcome is not known."""
+
+    call_id: CallId
+    name: str
+    writer: WriterId
+    since_ms: int
+    unknown: bool = False
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """One branch after a row: what `decide` and `due` need, and nothing that grows with the session."""
+
+    branch: BranchId = BranchId(0)
+    position: int = 0
+    digest: Sha256 | None = None
+    tip: EntryId | None = None
+    opened: SessionOpened | None = None
+    closed: bool = True
+    paused: bool = False
+    settled_tip: EntryId | None = None
+    gathered: Gathered = Gathered()
+    captures: tuple[Capture, ...] = ()
+    """Captures that are not settled for good, oldest first."""
+    checkpoint: Capture | None = None
+    """The newest confirmed checkpoint."""
+    handoff: Handoff | None = None
+    connection: MemoryConnected | None = None
+    compacting: bool = False
+    compaction_entry: EntryId | None = None
+    recall: Recall = Recall()
+    calls: tuple[OpenCall, ...] = ()
+
+    def capture(self, capture_id: CaptureId) -> Capture | None:
+        """The live capture or the current checkpoint with this identity."""
+        for capture in self.captures:
+            if capture.capture_id == capture_id:
+                return capture
+        if self.checkpoint is not None and self.checkpoint.capture_id == capture_id:
+            return self.checkpoint
+        return None
+
+    @property
+    def pending(self) -> tuple[Capture, ...]:
+        """Captures whose remote outcome is open."""
+        return tuple(c for c in self.captures if c.status in PENDING)

@@ -1,0 +1,40 @@
+"""How recall and the agent's own tool calls change the state."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from continuity.state import OpenCall, Recall, State
+from journal.events import BriefDelivered, RecallFailed, RecallPlanned, ToolAnswered, ToolCalled
+from journal.row import Row
+
+
+def recall_planned(state: State, row: Row, event: RecallPlanned) -> State:
+    return replace(state, recall=replace(state.recall, planned=True, failures=()))
+
+
+def recall_failed(state: State, row: Row, event: RecallFailed) -> State:
+    failures = (*state.recall.failures, event.name)[-20:]
+    return replace(state, recall=replace(state.recall, failures=failures))
+
+
+def brief_delivered(state: State, row: Row, event: BriefDelivered) -> State:
+    recall = Recall(
+        due=None,
+        brief_sha256=event.brief_sha256,
+        delivered_ms=row.at_ms,
+        failures=state.recall.failures,
+    )
+    return replace(state, recall=recall)
+
+
+def tool_called(state: State, row: Row, event: ToolCalled) -> State:
+    call = OpenCall(event.call_id, event.name, event.writer, row.at_ms)
+    return replace(state, calls=(*state.calls, call))
+
+
+def tool_answered(state: State, row: Row, event: ToolAnswered) -> State:
+    if event.outcome == "unknown":
+        marked = (replace(c, unknown=True) if c.call_id == event.call_id else c for c in state.calls)
+        return replace(state, calls=tuple(marked))
+    return replace(state, calls=tuple(c for c in state.calls if c.call_id != event.call_id))

@@ -1,0 +1,139 @@
+"""How a session's life changes the state: opened, forked, settled, compacted, connected, closed."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from msgspec.structs import replace
+
+from continuity.state import Capture, Gathered, Recall, State
+from continuity.steps.captures import doubted
+from journal.events import (
+    BranchForked,
+    CompactionEnded,
+    CompactionNoticed,
+    CompactionStarted,
+    MemoryConnected,
+    MemoryLost,
+    Paused,
+    Resumed,
+    SessionClosed,
+    SessionOpened,
+    TipsMapped,
+    WorkBegun,
+    WorkSettled,
+)
+from journal.ids import EntryId
+from journal.row import Row
+
+
+def session_opened(state: State, row: Row, event: SessionOpened) -> State:
+    """Unanswered intents of writers proven ended become in doubt; nobody else's do."""
+    ended = frozenset(event.writers_ended)
+    kept = state.connection is not None and event.reason == "reload"
+    fresh = event.reason in ("startup", "new", "resume")
+    return replace(
+        state,
+        opened=event,
+        closed=False,
+        compacting=False,
+        connection=state.connection if kept else None,
+        captures=tuple(doubted(c) if _ended(c, ended) else c for c in state.captures),
+        calls=tuple(replace(c, unknown=True) if c.writer in ended else c for c in state.calls),
+        recall=_due(state.recall, "start") if fresh else state.recall,
+    )
+
+
+def _ended(capture: Capture, writers: frozenset[str]) -> bool:
+    return capture.status == "intended" and capture.intent is not None and capture.intent.event.writer in writers
+
+
+def _due(recall: Recall, reason: str) -> Recall:
+    return replace(recall, due=reason, planned=False, failures=())
+
+
+def session_closed(state: State, row: Row, event: SessionClosed) -> State:
+    return replace(state, closed=True, compacting=False, connection=None)
+
+
+def branch_forked(state: State, row: Row, event: BranchForked) -> State:
+    """A fork inherits what is confirmed and what was synthesised, never owed work."""
+    return replace(
+        state,
+        captures=(),
+        calls=(),
+        gathered=Gathered(),
+        settled_tip=event.kept_tip,
+        compacting=False,
+        recall=_due(state.recall, "branch"),
+    )
+
+
+def tips_mapped(state: State, row: Row, event: TipsMapped) -> State:
+    new = {pair.old: pair.new for pair in event.pairs}
+
+    def moved[T: (EntryId | None)](tip: T) -> T:
+        return cast("T", new.get(tip, tip)) if tip is not None else tip
+
+    return replace(
+        state,
+        tip=moved(state.tip),
+        settled_tip=moved(state.settled_tip),
+        gathered=replace(state.gathered, tip=moved(state.gathered.tip)),
+        handoff=state.handoff and replace(state.handoff, tip=moved(state.handoff.tip)),
+    )
+
+
+def work_begun(state: State, row: Row, event: WorkBegun) -> State:
+    return state
+
+
+def work_settled(state: State, row: Row, event: WorkSettled) -> State:
+    """Gathering counts from the newest capture on; a pause gathers nothing."""
+    settled = replace(state, settled_tip=row.tip)
+    if state.paused or event.messages == 0:
+        return settled
+    had = state.gathered
+    gathered = replace(
+        had,
+        tip=row.tip,
+        messages=had.messages + event.messages,
+        characters=had.characters + event.characters,
+        since_ms=had.since_ms or row.at_ms,
+        interrupted=event.interrupted,
+    )
+    return replace(settled, gathered=gathered)
+
+
+def compaction_started(state: State, row: Row, event: CompactionStarted) -> State:
+    return replace(state, compacting=True)
+
+
+def compaction_ended(state: State, row: Row, event: CompactionEnded) -> State:
+    recall = state.recall if event.aborted else _due(state.recall, "compaction")
+    return replace(state, compacting=False, recall=recall)
+
+
+def compaction_noticed(state: State, row: Row, event: CompactionNoticed) -> State:
+    return replace(
+        state,
+        compaction_entry=event.entry,
+        compacting=False,
+        recall=_due(state.recall, "compaction"),
+    )
+
+
+def memory_connected(state: State, row: Row, event: MemoryConnected) -> State:
+    return replace(state, connection=event)
+
+
+def memory_lost(state: State, row: Row, event: MemoryLost) -> State:
+    return replace(state, connection=None)
+
+
+def paused(state: State, row: Row, event: Paused) -> State:
+    return replace(state, paused=True)
+
+
+def resumed(state: State, row: Row, event: Resumed) -> State:
+    return replace(state, paused=False)

@@ -1,0 +1,203 @@
+"""How a remote write proceeds: intended, answered, probed, adopted, resolved. A confirmed capture is never reopened."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec.structs import replace
+
+from continuity.state import Capture, Intent, State
+from continuity.steps.captures import doubted, live, put, removed
+from journal.events import (
+    CaptureProbed,
+    CaptureResolved,
+    NoteEdited,
+    NoteMoved,
+    NoteWithdrawn,
+    ReceiptAdopted,
+    WriteAnswered,
+    WriteIntended,
+)
+from journal.events.writes import Observation
+from journal.ids import CaptureId
+from journal.row import Row
+
+
+def write_intended(state: State, row: Row, event: WriteIntended) -> State:
+    capture = live(state, event.capture_id)
+    if capture is None:
+        return state
+    intended = replace(
+        capture,
+        status="intended",
+        attempt=event.attempt,
+        intent=Intent(event, row.at_ms, row.digest, state.connection),
+        content_sha256=event.content_sha256,
+        code=None,
+    )
+    return put(state, intended)
+
+
+def write_answered(state: State, row: Row, event: WriteAnswered) -> State:
+    """A confirmed capture is no longer live here, so a late answer changes nothing."""
+    capture = live(state, event.capture_id)
+    if capture is None or capture.attempt != event.attempt or capture.status != "intended":
+        return state
+    answered = replace(
+        capture,
+        code=event.code,
+        file_path=event.file_path,
+        permalink=event.permalink,
+        checksum=event.checksum,
+    )
+    match event.outcome:
+        case "accepted":
+            return _confirmed(state, replace(answered, evidence="answered"))
+        case "refused":
+            return put(state, replace(answered, status="refused"))
+        case "unknown":
+            return put(state, replace(doubted(capture), code=event.code))
+        case "not-sent":
+            return put(state, replace(capture, status="ready", code=event.code))
+
+
+def _confirmed(state: State, capture: Capture) -> State:
+    """Confirmed is final. An older checkpoint settled late never becomes the current one."""
+    confirmed = replace(capture, status="confirmed")
+    after = removed(state, capture.capture_id)
+    current = state.checkpoint
+    if capture.kind != "checkpoint" or (current is not None and current.begun_position > capture.begun_position):
+        return after
+    return replace(after, checkpoint=confirmed)
+
+
+def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:
+    capture = live(state, event.capture_id)
+    if capture is None:
+        return _checked(state, event)
+    if capture.status not in ("in_doubt", "intended", "conflicted", "lost"):
+        return state
+    probed = replace(capture, probes=capture.probes + 1, probed_ms=row.at_ms, verdict=event.verdict)
+    match event.verdict:
+        case "present_same" | "present_edited" | "present_twin":
+            return _confirmed(state, _found(probed, event))
+        case "conflicted":
+            return put(state, replace(probed, status="conflicted"))
+        case "absent_final":
+            return put(state, replace(probed, status="lost"))
+        case "absent_open" | "unreachable":
+            return put(state, probed)
+
+
+def _found(capture: Capture, event: CaptureProbed) -> Capture:
+    """Take over where the note is and what of it was read."""
+    seen = _our_note(capture, event)
+    address = capture.intent.event.address.file_path if capture.intent else None
+    return replace(
+        capture,
+        file_path=seen.file_path if seen else address,
+        checksum=seen.checksum if seen else None,
+        content_sha256=seen.content_sha256 if seen else capture.content_sha256,
+        evidence="adopted" if event.verdict == "present_twin" else _rung(seen),
+        moved=seen is not None and seen.file_path not in (address, None),
+        edited=event.verdict == "present_edited",
+    )
+
+
+def _our_note(capture: Capture, event: CaptureProbed) -> Observation | None:
+    ours = [o for o in event.observations if o.found == "note" and o.capture_id == capture.capture_id]
+    same = [o for o in ours if o.content_sha256 == capture.content_sha256]
+    return next(iter(same or ours), None)
+
+
+def _rung(seen: Observation | None) -> Literal["read", "on_disk", "indexed"]:
+    if seen is None or seen.by in ("address", "title"):
+        return "read"
+    return "on_disk" if seen.by == "file" else "indexed"
+
+
+def _checked(state: State, event: CaptureProbed) -> State:
+    """A read of the confirmed checkpoint raises its evidence; its labels have events of their own."""
+    current = state.checkpoint
+    if current is None or current.capture_id != event.capture_id:
+        return state
+    seen = _our_note(current, event)
+    if event.verdict != "present_same" or seen is None:
+        return state
+    raised = replace(current, evidence=_rung(seen), checksum=seen.checksum, verdict=event.verdict)
+    return replace(state, checkpoint=raised)
+
+
+def receipt_adopted(state: State, row: Row, event: ReceiptAdopted) -> State:
+    """A receipt settles what is open; it never reopens, and never makes an older checkpoint current."""
+    capture = live(state, event.capture_id)
+    if capture is None and (state.checkpoint is not None or event.kind != "checkpoint"):
+        return state
+    base = capture or Capture(
+        capture_id=event.capture_id,
+        attempt=event.attempt,
+        kind=event.kind,
+        project=event.project,
+        source_tip=event.source_tip,
+        status="confirmed",
+        begun_ms=row.at_ms,
+        begun_position=row.position,
+        reason="adopted",
+    )
+    adopted = replace(
+        base,
+        file_path=event.file_path,
+        content_sha256=event.content_sha256,
+        evidence="adopted",
+    )
+    return _confirmed(state, adopted)
+
+
+def note_moved(state: State, row: Row, event: NoteMoved) -> State:
+    return _relabel(state, event.capture_id, moved=True, file_path=event.file_path)
+
+
+def note_edited(state: State, row: Row, event: NoteEdited) -> State:
+    return _relabel(state, event.capture_id, edited=True)
+
+
+def _relabel(
+    state: State,
+    capture_id: CaptureId,
+    *,
+    moved: bool = False,
+    edited: bool = False,
+    file_path: str | None = None,
+) -> State:
+    current = state.checkpoint
+    if current is None or current.capture_id != capture_id:
+        return state
+    labelled = replace(
+        current,
+        moved=current.moved or moved,
+        edited=current.edited or edited,
+        file_path=file_path or current.file_path,
+    )
+    return replace(state, checkpoint=labelled)
+
+
+def note_withdrawn(state: State, row: Row, event: NoteWithdrawn) -> State:
+    current = state.checkpoint
+    if current is None or current.capture_id != event.capture_id:
+        return state
+    return replace(state, checkpoint=None)
+
+
+def capture_resolved(state: State, row: Row, event: CaptureResolved) -> State:
+    capture = live(state, event.capture_id)
+    if capture is None:
+        return state
+    match event.decision:
+        case "accept":
+            path = event.file_path or capture.path
+            return _confirmed(state, replace(capture, evidence="read", file_path=path))
+        case "abandon":
+            return removed(state, event.capture_id)
+        case "rewrite":
+            again = replace(capture, status="ready", attempt=event.attempt, intent=None)
+            return put(state, again)

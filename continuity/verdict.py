@@ -1,0 +1,67 @@
+"""What a set of reads proves about one write. It asks nobody and never trusts an address over an identity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from journal.events.writes import CaptureProbed, Observation, Verdict
+from journal.ids import CaptureId, EntryId, Sha256
+
+ABSENCE_NEEDS = frozenset({"address", "title", "id_search"})
+"""The three ways of asking that must all come back empty before absence can be final."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a probe looks for: the identity a note must declare, and the body we sent."""
+
+    capture_id: CaptureId
+    source_tip: EntryId
+    content_sha256: Sha256 | None
+
+
+def verdict(wanted: Wanted, probe: CaptureProbed) -> Verdict:
+    """Return what `probe`'s observations prove about `wanted`; the probe's own `verdict` field is not read.
+
+    Identity decides: a note is ours when its frontmatter declares our capture
+    id and our source tip, wherever it is.
+    """
+    ours = [o for o in probe.observations if _is_ours(wanted, o)]
+    if ours:
+        return _present(wanted, ours)
+    if any(o.found == "note" and o.by in ("address", "file") for o in probe.observations):
+        return "conflicted"
+    return _absent(probe)
+
+
+def _is_ours(wanted: Wanted, seen: Observation) -> bool:
+    return seen.found == "note" and seen.capture_id == wanted.capture_id and seen.source_tip == wanted.source_tip
+
+
+def _present(wanted: Wanted, ours: Sequence[Observation]) -> Verdict:
+    """Several notes with our identity are one only if their bodies agree."""
+    read = [o for o in ours if o.content_sha256 is not None]
+    if len({o.file_path for o in read}) > 1 and len({o.content_sha256 for o in read}) > 1:
+        return "conflicted"
+    if any(o.content_sha256 == wanted.content_sha256 for o in read):
+        return "present_same"
+    if any(o.content_sha256 == o.declared_sha256 for o in read):
+        return "present_twin"
+    return "present_edited"
+
+
+def _absent(probe: CaptureProbed) -> Verdict:
+    """Not found: final only when nothing is left that could still land it."""
+    by_address = [o for o in probe.observations if o.by == "address"]
+    if not by_address or any(o.found == "unreachable" for o in by_address):
+        return "unreachable"
+    asked = {o.by for o in probe.observations if o.found == "nothing"}
+    final = (
+        probe.project_source == "local"
+        and probe.writing_server == "gone"
+        and probe.index_proven
+        and asked >= ABSENCE_NEEDS
+        and all(o.found == "nothing" for o in probe.observations)
+    )
+    return "absent_final" if final else "absent_open"
