@@ -1,0 +1,266 @@
+"""The one door to Tau: turns its objects into ours and our requests into its calls. It decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, cast
+
+from tau_agent.events import MessageEndEvent
+from tau_agent.messages import AgentMessage, AssistantMessage, CustomMessage, message_text
+from tau_agent.session import SessionEntry
+from tau_coding import SessionManager
+from tau_coding.events import CompactionEndEvent, CompactionStartEvent
+from tau_coding.extensions import (
+    ExtensionAPI,
+    ExtensionCommandContext,
+    ExtensionContext,
+    ExtensionError,
+    InputEvent,
+    SessionShutdownEvent,
+    SessionStartEvent,
+)
+from tau_coding.version import current_version
+
+from continuity.capture import RECEIPT_NAMESPACE
+from continuity.tau.entries import BRIEF_TYPE, Entry, EntryDamaged, Json, MessageKey, parse_entry
+from journal.events.lifecycle import Level
+
+type Tau = ExtensionAPI
+"""What Tau hands to `setup`; stale after a reload, a new session or a resume."""
+
+type Context = ExtensionContext
+"""The session as seen at one boundary; never kept past it."""
+
+type Reason = Literal["startup", "reload", "new", "resume", "branch", "quit"]
+type NoticeLevel = Literal["info", "warning", "error"]
+
+HOST_NAME = "tau"
+_found: dict[tuple[Path, str], Path] = {}
+"""Session files found so far; finding one may read every index Tau has."""
+
+
+class HostGone(Exception):
+    """Tau has replaced this generation of the extension (reload, new, resume); nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the conversation as an event showed it."""
+
+    key: MessageKey
+    custom_type: str | None = None
+    details: Json = None
+    stop_reason: str | None = None
+
+
+class Boundaries(Protocol):
+    """What we act on. Tau awaits each call, in order; none of them can veto anything."""
+
+    async def session_started(self, reason: Reason, context: Context) -> None: ...
+
+    async def session_ending(self, reason: Reason, context: Context) -> None: ...
+
+    async def input_given(self, text: str, context: Context, *, mid_run: bool) -> None: ...
+
+    async def run_started(self, context: Context) -> None: ...
+
+    async def retry_announced(self, context: Context) -> None: ...
+
+    async def message_ended(self, message: Message, context: Context) -> None:
+        """The message is on disk now."""
+        ...
+
+    async def run_ended(self, context: Context) -> None:
+        """Not called when the person interrupted the run."""
+        ...
+
+    async def work_settled(self, context: Context) -> None: ...
+
+    async def compaction_started(self, reason: str, context: Context) -> None: ...
+
+    async def compaction_ended(self, reason: str, context: Context, *, aborted: bool) -> None: ...
+
+    def failed(self, boundary: str, error: Exception) -> None:
+        """A handler of ours raised. Tau would hide it; this must make it visible, and not raise."""
+        ...
+
+
+type _Handler = Callable[[object, ExtensionContext], Awaitable[None]]
+
+
+def subscribe(tau: Tau, ours: Boundaries) -> None:
+    """Hand Tau's events to `ours` until this generation of the extension is replaced."""
+    handlers: dict[str, _Handler] = {
+        "agent_start": lambda _, context: ours.run_started(context),
+        "auto_retry_start": lambda _, context: ours.retry_announced(context),
+        "agent_end": lambda _, context: ours.run_ended(context),
+        "agent_settled": lambda _, context: ours.work_settled(context),
+        **_session_handlers(ours),
+        **_content_handlers(ours),
+    }
+    for name, handler in handlers.items():
+        tau.on(name, _guarded(name, handler, ours))
+
+
+def _session_handlers(ours: Boundaries) -> dict[str, _Handler]:
+    async def started(event: object, context: ExtensionContext) -> None:
+        if isinstance(event, SessionStartEvent):
+            await ours.session_started(event.reason, context)
+
+    async def ending(event: object, context: ExtensionContext) -> None:
+        if isinstance(event, SessionShutdownEvent):
+            await ours.session_ending(event.reason, context)
+
+    async def compaction_started(event: object, context: ExtensionContext) -> None:
+        if isinstance(event, CompactionStartEvent):
+            await ours.compaction_started(event.reason, context)
+
+    async def compaction_ended(event: object, context: ExtensionContext) -> None:
+        if isinstance(event, CompactionEndEvent):
+            await ours.compaction_ended(event.reason, context, aborted=event.aborted)
+
+    return {
+        "session_start": started,
+        "session_shutdown": ending,
+        "compaction_start": compaction_started,
+        "compaction_end": compaction_ended,
+    }
+
+
+def _content_handlers(ours: Boundaries) -> dict[str, _Handler]:
+    async def given(event: object, context: ExtensionContext) -> None:
+        if isinstance(event, InputEvent):
+            await ours.input_given(event.text, context, mid_run=event.streaming_behavior is not None)
+
+    async def message_ended(event: object, context: ExtensionContext) -> None:
+        if isinstance(event, MessageEndEvent):
+            await ours.message_ended(message_of(event.message), context)
+
+    return {"input": given, "message_end": message_ended}
+
+
+def _guarded(name: str, handler: _Handler, ours: Boundaries) -> Callable[[object, ExtensionContext], Awaitable[None]]:
+    async def guarded(event: object, context: ExtensionContext) -> None:
+        try:
+            await handler(event, context)
+        except Exception as error:  # noqa: BLE001 - Tau records it where nobody looks
+            ours.failed(name, error)
+
+    return guarded
+
+
+def message_of(message: AgentMessage) -> Message:
+    """Return Tau's message in our form."""
+    custom = message if isinstance(message, CustomMessage) else None
+    return Message(
+        MessageKey(message.role, message_text(message), message.timestamp),
+        custom_type=custom.custom_type if custom else None,
+        details=custom.details if custom else None,
+        stop_reason=message.stop_reason if isinstance(message, AssistantMessage) else None,
+    )
+
+
+def host_version() -> str:
+    """Return the version of the installed Tau."""
+    return current_version()
+
+
+def level(context: Context, tau: Tau) -> Level:
+    """Tell how much this host and session let us know; at B a session without a file yet counts as B until it runs."""
+    if context.session_id is None:
+        return "C"
+    if hasattr(type(tau), "append_message") and hasattr(type(context), "branch_entries"):
+        return "A"
+    return "C" if context.is_running and session_file_path(context) is None else "B"
+
+
+def session_file_path(context: Context) -> Path | None:
+    """Return where Tau keeps this session, or None while (or because) it keeps no file we can find."""
+    session_id = context.session_id
+    if session_id is None:
+        return None
+    key = (context.paths.sessions_dir, session_id)
+    path = _found.get(key)
+    if path is None:
+        path = context.paths.project_session_dir(context.cwd) / f"{session_id}.jsonl"
+        if not path.exists():
+            # Reads every index: only for a session that was started in another folder.
+            record = SessionManager(context.paths).get_session(session_id)
+            path = record.path if record is not None else path
+    if not path.exists():
+        return None
+    _found[key] = path
+    return path
+
+
+class _Announcing(Protocol):
+    """The proposed interface of level A, in no release of Tau yet."""
+
+    @property
+    def branch_entries(self) -> Sequence[SessionEntry]: ...
+
+    async def append_message(self, content: str, *, custom_type: str, details: dict[str, Json] | None) -> None: ...
+
+
+def branch_entries(context: Context) -> tuple[Entry, ...]:
+    """Return the active path as the host tells it. Level A only."""
+    entries: list[Entry] = []
+    for told in cast("_Announcing", context).branch_entries:
+        try:
+            entries.append(parse_entry(told.model_dump(mode="json", by_alias=True, exclude_none=True)).entry)
+        except EntryDamaged:
+            continue
+    return tuple(entries)
+
+
+async def append_brief(tau: Tau, text: str, details: Mapping[str, Json]) -> None:
+    """Put `text` into the conversation while idle, without a model turn. Level A only.
+
+    Raises:
+        HostGone: This generation was replaced; nothing was put in.
+    """
+    try:
+        await cast("_Announcing", tau).append_message(text, custom_type=BRIEF_TYPE, details=dict(details))
+    except ExtensionError as error:
+        raise HostGone from error
+
+
+async def append_receipt(tau: Tau, data: Mapping[str, Json]) -> None:
+    """Mirror a receipt into the session as a custom entry at the host's tip.
+
+    On stock Tau only inside a prompt's `message_ended`: from an idle task it
+    would move where the session resumes. Costs a read of the whole session
+    file, on the loop.
+
+    Raises:
+        HostGone: This generation was replaced; nothing was written.
+        OSError: Tau could not write; the entry may or may not be there.
+    """
+    try:
+        await tau.append_entry(RECEIPT_NAMESPACE, dict(data))
+    except ExtensionError as error:
+        raise HostGone from error
+
+
+def notify(to: Tau | Context, text: str, severity: NoticeLevel = "info") -> bool:
+    """Show a notice (on stderr where there is no screen); False when this generation was replaced meanwhile."""
+    try:
+        (to if isinstance(to, ExtensionAPI) else to.ui).notify(text, severity)
+    except ExtensionError:
+        return False
+    return True
+
+
+def register_command(tau: Tau, name: str, run: Callable[[str], str | None], *, description: str, usage: str) -> None:
+    """Register a slash command; what `run` returns for its arguments is shown, None shows nothing.
+
+    Tau calls commands synchronously, and never in RPC mode.
+    """
+
+    def handler(arguments: str, command: ExtensionCommandContext) -> str | None:
+        del command
+        return run(arguments)
+
+    tau.register_command(name, handler, description=description, usage=usage)
