@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import copy
+from typing import Any
 
 import pytest
 
@@ -59,9 +60,14 @@ class Tree:
         )
 
 
+def _contracts() -> list[dict[str, Any]]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts: list[dict[str, Any]] = settings["tool"]["importlinter"]["contracts"]
+    return contracts
+
+
 def _named_in_the_contracts() -> Iterator[str]:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    for contract in settings["contracts"]:
+    for contract in _contracts():
         inside = [f"{container}." for container in contract.get("containers", [""])]
         layers = [part.strip(" ()") for layer in contract.get("layers", []) for part in _parts(layer)]
         yield from (prefix + name for prefix in inside for name in layers)
@@ -76,6 +82,20 @@ def _parts(layer: str) -> list[str]:
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
+
+
+def test_every_module_at_or_below_decide_is_listed_as_pure() -> None:
+    contracts = {contract["id"]: contract for contract in _contracts()}
+    layers = contracts["inside-continuity"]["layers"]
+    below = {f"continuity.{part.strip()}" for layer in layers[layers.index("decide") :] for part in _parts(layer)}
+    assert below - set(contracts["pure-core"]["source_modules"]) == set()
+
+
+def test_every_module_of_the_journal_that_opens_no_file_is_listed_as_pure() -> None:
+    sources = {contract["id"]: contract for contract in _contracts()}["pure-core"]["source_modules"]
+    modules = {f"journal.{path.stem}" for path in (ROOT / "journal").glob("*") if path.suffix == ".py" or path.is_dir()}
+    opens_files = {"journal.store", "journal.lock", "journal.reader", "journal.interchange"}
+    assert modules - opens_files - {"journal.__init__", "journal.__pycache__"} - set(sources) == set()
 
 
 def test_a_tree_that_keeps_to_the_directions_passes(tree: Tree) -> None:
