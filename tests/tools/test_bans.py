@@ -104,5 +104,5 @@ def test_mypy_finds_unfinished_matches_unbound_names_and_dead_code(tmp_path: Pat
 
 def test_pyright_finds_unfinished_matches_unbound_names_and_missing_types(tmp_path: Path) -> None:
     found = codes("pyright", tmp_path)
-    assert found >= {"reportMatchNotExhaustive", "reportPossiblyUnbound", "reportMissingParameterType"}
+    assert found >= {"reportMatchNotExhaustive", "reportPossiblyUnboundVariable", "reportMissingParameterType"}
     assert "reportUnnecessaryIsInstance" in found
