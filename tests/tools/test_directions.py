@@ -104,10 +104,10 @@ def test_a_tree_that_keeps_to_the_directions_passes(tree: Tree) -> None:
     tree.write("continuity.memory", "import mcp, continuity.decide")
     tree.write("continuity.brief", "import continuity.recall, msgspec")
     tree.write("continuity.recall", "import continuity.brief, journal.events")
-    tree.write("journal.store", "import aiosqlite, journal.chain")
+    tree.write("journal.store", "import aiosqlite, anyio, journal.chain")
     tree.write("replay.fold", "import continuity.evolve, sqlite3")
     done = tree.lint()
-    assert (done.returncode, done.stdout.rpartition("\n\n")[2]) == (0, "Contracts: 7 kept, 0 broken.\n"), done.stdout
+    assert (done.returncode, done.stdout.rpartition("\n\n")[2]) == (0, "Contracts: 8 kept, 0 broken.\n"), done.stdout
 
 
 @pytest.mark.parametrize(
@@ -179,6 +179,14 @@ def test_only_the_store_speaks_to_the_driver(tree: Tree) -> None:
     done = tree.lint()
     assert done.returncode == 1
     assert _missing(done.stdout, PACKAGES, ["aiosqlite"]) == []
+
+
+def test_of_the_journal_and_its_readers_only_the_store_is_asynchronous(tree: Tree) -> None:
+    for module in ("journal.reader", "replay.fold"):
+        tree.write(module, "import anyio, asyncio\n")
+    done = tree.lint()
+    assert done.returncode == 1
+    assert _missing(done.stdout, ["journal", "replay"], ["anyio", "asyncio"]) == []
 
 
 def test_pydantic_stays_at_the_edges(tree: Tree) -> None:
