@@ -1,0 +1,124 @@
+"""The tools a server offers, kept on disk so that a warm start need not ask. It starts nothing and imports no SDK."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from continuity.memory.calls import Object
+from continuity.memory.server import ServerSpec, fingerprint, selects_config
+from journal.ids import Sha256
+
+FORMAT = 1
+"""Changes when a file written earlier would be misread; such a file is then just not found."""
+
+
+class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool as the server describes it; schemas are kept as they came."""
+
+    name: str
+    description: str = ""
+    schema: Object | None = None
+    output_schema: Object | None = None
+    read_only: bool | None = None
+    """What the server's annotation says; null when it says nothing."""
+
+
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
+    """What one server offered when it was asked."""
+
+    server: str
+    version: str
+    tools: tuple[ListedTool, ...]
+    complete: bool = True
+    """False when the listing was cut short; it is used, and not kept."""
+    notices: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> Sha256:
+        """Names what was offered, whatever order it came in."""
+        tools = sorted(self.tools, key=lambda tool: tool.name)
+        return _digest([msgspec.to_builtins(tool) for tool in tools])
+
+
+class Loaded(NamedTuple):
+    """What the cache holds; `damaged` when there is a file that cannot be read, which is then as good as none."""
+
+    inventory: Inventory | None
+    damaged: bool = False
+
+
+class InventoryCache:
+    """A folder with one file for each way of starting a server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, key: Sha256) -> Loaded:
+        """Return what was kept under `key`; never raises for what it finds."""
+        path = self._path(key)
+        try:
+            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        except FileNotFoundError:
+            return Loaded(None)
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+            return Loaded(None, damaged=True)
+        return Loaded(None if (kept.format, kept.key) != (FORMAT, key) else kept.inventory)
+
+    def save(self, key: Sha256, inventory: Inventory) -> bool:
+        """Keep a complete `inventory` under `key`, replacing the file at once or not at all; return whether it is kept.
+
+        Raises:
+            OSError: The folder cannot be written to; what was kept before is still there.
+        """
+        if not inventory.complete:
+            return False
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        content = msgspec.json.encode(_Kept(format=FORMAT, key=key, inventory=inventory))
+        _replace(self._path(key), content)
+        return True
+
+    def _path(self, key: Sha256) -> Path:
+        return self._folder / f"inventory-{key[:32]}.json"
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    format: int
+    key: Sha256
+    inventory: Inventory
+
+
+def inventory_key(spec: ServerSpec) -> Sha256:
+    """Name everything that decides what `spec` would offer: command, arguments, executable, package, configuration.
+
+    The environment enters as a digest only: it may hold credentials.
+    """
+    return _digest([FORMAT, spec.command, spec.args, fingerprint(spec.command), selects_config(spec.env)])
+
+
+def _digest(value: object) -> Sha256:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return Sha256(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write beside `path` and rename. The new file is readable for its owner only, from its first moment on."""
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
