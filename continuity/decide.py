@@ -249,6 +249,8 @@ def _labels(capture: Capture, probed: CaptureProbed) -> Events:
             return (NoteWithdrawn(capture_id=capture.capture_id),) if gone else ()
         case "conflicted" | "unreachable":
             return ()
+        case _:
+            assert_never(probed.verdict)
 
 
 def _resolve(state: State, command: Resolve) -> CaptureResolved:
@@ -277,9 +279,7 @@ def _observe(state: State, fact: Observed) -> Events:
     """Most facts are recorded as they are; late and repeated ones change nothing and are not."""
     match fact:
         case WriteAnswered():
-            capture = state.capture(fact.capture_id)
-            open_ = capture is not None and capture.status == "intended"
-            return (fact,) if open_ and capture.attempt == fact.attempt else ()
+            return (fact,) if _awaited(state, fact) else ()
         case SynthesisAdvanced() | SynthesisFinished() | SynthesisFailed():
             if _known(state, "observe", fact.capture_id).status != "begun":
                 raise CommandRejected("observe", "this capture is not being synthesised")
@@ -297,6 +297,11 @@ def _observe(state: State, fact: Observed) -> Events:
             return (fact,) if known == (fact.connection is not None) else ()
         case _:
             return (fact,)
+
+
+def _awaited(state: State, fact: WriteAnswered) -> bool:
+    capture = state.capture(fact.capture_id)
+    return capture is not None and capture.status == "intended" and capture.attempt == fact.attempt
 
 
 def _compaction(state: State) -> Events:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, assert_never
 
 from msgspec.structs import replace
 
@@ -59,6 +59,8 @@ def write_answered(state: State, row: Row, event: WriteAnswered) -> State:
             return put(state, replace(doubted(capture), code=event.code))
         case "not-sent":
             return put(state, replace(capture, status="ready", code=event.code))
+        case _:
+            assert_never(event.outcome)
 
 
 def _confirmed(state: State, capture: Capture) -> State:
@@ -87,6 +89,8 @@ def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:
             return put(state, replace(probed, status="lost"))
         case "absent_open" | "unreachable":
             return put(state, probed)
+        case _:
+            assert_never(event.verdict)
 
 
 def _found(capture: Capture, event: CaptureProbed) -> Capture:
@@ -201,3 +205,5 @@ def capture_resolved(state: State, row: Row, event: CaptureResolved) -> State:
         case "rewrite":
             again = replace(capture, status="ready", attempt=event.attempt, intent=None)
             return put(state, again)
+        case _:
+            assert_never(event.decision)

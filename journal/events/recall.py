@@ -60,6 +60,8 @@ class BriefDelivered(Fact, frozen=True, kw_only=True, tag="brief-delivered.v1"):
     sources: tuple[HitRef, ...]
     how: Literal["steered", "appended"]
     entry: Entry | None
+    complete: bool
+    """False when no server answered in time: the brief stays due."""
 
 
 class CheckpointReferenced(

@@ -1,0 +1,291 @@
+"""A capture is begun once for a tip, sent once for an attempt, and settled by reading or by a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from continuity.commands import BeginCapture, Observe, RecordProbe, Resolve, SubmitWrite
+from journal.events import (
+    CaptureResolved,
+    CaptureSuperseded,
+    Event,
+    NoteEdited,
+    NoteMoved,
+    NoteWithdrawn,
+    ReceiptAdopted,
+    SynthesisFailed,
+)
+from journal.events.writes import Observation
+from journal.ids import CaptureId, ConnectionId, EntryId, Sha256
+from tests.facts import (
+    ADDRESS,
+    BODY,
+    CAPTURE,
+    CONNECTION,
+    DOUBTED,
+    HANDOFF,
+    METADATA,
+    NEXT_WRITER,
+    NOWHERE,
+    OTHER_BODY,
+    OTHER_CAPTURE,
+    PROJECT,
+    SAVED,
+    TIP,
+    WRITER,
+    answered,
+    begun,
+    connected,
+    finished,
+    intended,
+    missed,
+    opened,
+    probed,
+    seen,
+    settled,
+)
+from tests.spec import given
+
+NEXT_TIP = EntryId("bb02")
+REASON = Sha256("7" * 64)
+READY: tuple[Event, ...] = (opened(), connected(), settled(), begun(), finished())
+LOST: tuple[Event, ...] = (*DOUBTED, probed("absent_final", *NOWHERE))
+MOVED = "archive/kept.md"
+
+
+def beginning(capture: CaptureId = OTHER_CAPTURE, tip: EntryId = NEXT_TIP) -> BeginCapture:
+    return BeginCapture(capture_id=capture, kind="checkpoint", project=PROJECT, source_tip=tip, reason="cadence")
+
+
+def submission(connection: ConnectionId = CONNECTION) -> SubmitWrite:
+    return SubmitWrite(
+        capture_id=CAPTURE,
+        address=ADDRESS,
+        content_sha256=BODY,
+        note_type="session",
+        metadata_sha256=METADATA,
+        writer=WRITER,
+        connection=connection,
+    )
+
+
+def probe(*observations: Observation) -> RecordProbe:
+    return RecordProbe(
+        capture_id=CAPTURE,
+        connection=CONNECTION,
+        observations=observations,
+        writing_server="gone",
+        project_source="local",
+        index_proven=True,
+    )
+
+
+def resolution(decision: str) -> Resolve:
+    return Resolve(capture_id=CAPTURE, decision=decision, reason_sha256=REASON)  # type: ignore[arg-type]  # parametrised word
+
+
+def resolved(decision: str, attempt: int = 1) -> CaptureResolved:
+    return CaptureResolved(
+        capture_id=CAPTURE,
+        attempt=attempt,
+        decision=decision,  # type: ignore[arg-type]  # parametrised word
+        reason_sha256=REASON,
+        file_path=ADDRESS.file_path,
+    )
+
+
+# -- begin -------------------------------------------------------------------
+
+
+def test_a_first_capture_starts_from_nothing() -> None:
+    given(opened(), settled()).when(beginning(CAPTURE, TIP)).then(begun())
+
+
+def test_the_next_capture_starts_from_the_newest_finished_handoff() -> None:
+    given(*SAVED, (settled(), NEXT_TIP)).when(beginning()).then(begun(OTHER_CAPTURE, NEXT_TIP, prior=(HANDOFF, TIP)))
+
+
+def test_a_handoff_whose_write_is_in_doubt_is_still_the_basis() -> None:
+    given(*DOUBTED, (settled(), NEXT_TIP)).when(beginning()).then(begun(OTHER_CAPTURE, NEXT_TIP, prior=(HANDOFF, TIP)))
+
+
+def test_a_finished_capture_that_was_never_sent_gives_way_to_a_newer_tip() -> None:
+    given(*READY, (settled(), NEXT_TIP)).when(beginning()).then(
+        CaptureSuperseded(capture_id=CAPTURE, by_tip=NEXT_TIP),
+        begun(OTHER_CAPTURE, NEXT_TIP, prior=(HANDOFF, TIP)),
+    )
+
+
+def test_a_transcript_on_its_way_does_not_hold_a_checkpoint_back() -> None:
+    given(opened(), begun(CAPTURE, kind="transcript"), settled()).when(beginning()).then(begun(OTHER_CAPTURE, NEXT_TIP))
+
+
+def test_the_same_tip_is_not_captured_twice() -> None:
+    given(*SAVED).when(beginning(CAPTURE, TIP)).rejected("already confirmed")
+
+
+@pytest.mark.parametrize("upto", [4, 6])
+def test_one_checkpoint_is_made_at_a_time(upto: int) -> None:
+    given(*SAVED[:upto]).when(beginning()).rejected("another capture is")
+
+
+# -- submit ------------------------------------------------------------------
+
+
+def test_a_finished_capture_is_committed_before_it_is_sent() -> None:
+    given(*READY).when(submission()).then(intended())
+
+
+def test_a_write_that_was_not_sent_is_a_new_attempt() -> None:
+    given(*READY, intended(), answered("not-sent")).when(submission()).then(intended(attempt=2))
+
+
+def test_an_ambiguous_write_is_never_submitted_again() -> None:
+    given(*READY, intended(), answered("unknown")).when(submission()).rejected("in_doubt, not ready")
+
+
+def test_a_capture_is_not_submitted_through_a_connection_that_is_not_up() -> None:
+    given(*READY).when(submission(ConnectionId("other"))).rejected("not up")
+    given(opened(), settled(), begun(), finished()).when(submission()).rejected("not up")
+
+
+def test_an_unknown_capture_is_not_submitted() -> None:
+    given(opened(), connected()).when(submission()).rejected("no such capture")
+
+
+def test_a_lost_write_that_a_person_repeats_is_the_attempt_the_person_decided() -> None:
+    given(*LOST, resolved("rewrite", 2), connected()).when(submission()).then(intended(attempt=2))
+
+
+# -- answers and synthesis ----------------------------------------------------
+
+
+def test_the_first_answer_is_recorded() -> None:
+    given(*READY, intended()).when(Observe(answered())).then(answered())
+
+
+def test_a_late_answer_to_a_confirmed_capture_changes_nothing() -> None:
+    given(*SAVED).when(Observe(answered("unknown"))).then()
+
+
+def test_an_answer_to_another_attempt_changes_nothing() -> None:
+    given(*READY, intended()).when(Observe(answered(attempt=2))).then()
+
+
+def test_an_answer_nobody_waits_for_changes_nothing() -> None:
+    given(opened()).when(Observe(answered())).then()
+
+
+def test_a_synthesis_result_for_a_capture_that_is_not_being_made_is_refused() -> None:
+    given(*READY).when(Observe(finished())).rejected("not being synthesised")
+
+
+def test_a_synthesis_result_finds_its_capture_among_others() -> None:
+    given(*DOUBTED, begun(OTHER_CAPTURE, NEXT_TIP)).when(Observe(finished(OTHER_CAPTURE))).then(
+        finished(OTHER_CAPTURE)
+    )
+
+
+def test_a_failed_synthesis_is_recorded() -> None:
+    failed = SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1)
+    given(opened(), settled(), begun()).when(Observe(failed)).then(failed)
+
+
+# -- probes ------------------------------------------------------------------
+
+
+def test_reading_our_note_settles_the_doubt() -> None:
+    given(*DOUBTED).when(probe(seen())).then(probed("present_same", seen()))
+
+
+def test_a_note_that_lands_late_settles_the_doubt() -> None:
+    given(*DOUBTED, probed("absent_open", *NOWHERE, server="alive")).when(probe(seen())).then(
+        probed("present_same", seen())
+    )
+
+
+def test_a_probe_of_an_unknown_capture_is_refused() -> None:
+    given(opened()).when(probe(seen())).rejected("no such capture")
+
+
+def test_a_confirmed_note_read_at_another_path_has_moved() -> None:
+    found = seen(path=MOVED)
+    given(*SAVED).when(probe(found)).then(probed("present_same", found), NoteMoved(capture_id=CAPTURE, file_path=MOVED))
+
+
+def test_a_confirmed_note_that_was_edited_is_labelled_once() -> None:
+    found = seen(body=OTHER_BODY)
+    label = NoteEdited(capture_id=CAPTURE, content_sha256=OTHER_BODY)
+    given(*SAVED).when(probe(found)).then(probed("present_edited", found), label)
+    given(*SAVED, label).when(probe(found)).then(probed("present_edited", found))
+
+
+def test_a_confirmed_note_read_unchanged_carries_no_label() -> None:
+    given(*SAVED).when(probe(seen())).then(probed("present_same", seen()))
+
+
+def test_a_confirmed_note_is_withdrawn_only_after_three_empty_reads() -> None:
+    given(*SAVED).when(probe(*NOWHERE)).then(probed("absent_final", *NOWHERE), NoteWithdrawn(capture_id=CAPTURE))
+    given(*SAVED).when(probe(missed())).then(probed("absent_open", missed()))
+
+
+def test_a_confirmed_note_whose_address_another_took_is_not_withdrawn() -> None:
+    rival = seen(capture=OTHER_CAPTURE)
+    given(*SAVED).when(probe(rival)).then(probed("conflicted", rival))
+
+
+# -- people ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decision", ["accept", "abandon", "rewrite"])
+def test_a_person_may_settle_a_lost_write_in_any_way(decision: str) -> None:
+    attempt = 2 if decision == "rewrite" else 1
+    given(*LOST).when(resolution(decision)).then(resolved(decision, attempt))
+
+
+def test_accepting_needs_a_read_first() -> None:
+    given(*DOUBTED).when(resolution("accept")).rejected("read first")
+
+
+def test_a_write_that_may_still_land_is_not_repeated() -> None:
+    given(*DOUBTED).when(resolution("rewrite")).rejected("may still land")
+
+
+def test_a_capture_that_is_under_way_is_not_settled_by_a_person() -> None:
+    given(*READY).when(resolution("abandon")).rejected("nothing to settle")
+
+
+# -- adoption ----------------------------------------------------------------
+
+
+def adopted(capture: CaptureId = CAPTURE, kind: str = "checkpoint") -> ReceiptAdopted:
+    return ReceiptAdopted(
+        capture_id=capture,
+        attempt=1,
+        kind=kind,  # type: ignore[arg-type]  # parametrised word
+        project=PROJECT,
+        source_tip=TIP,
+        content_sha256=BODY,
+        file_path=ADDRESS.file_path,
+        origin="session",
+    )
+
+
+def test_a_receipt_settles_a_doubted_write() -> None:
+    given(*DOUBTED).when(Observe(adopted())).then(adopted())
+
+
+def test_a_receipt_is_adopted_where_no_checkpoint_is_known() -> None:
+    given(opened("resume", writer=NEXT_WRITER)).when(Observe(adopted())).then(adopted())
+
+
+def test_a_receipt_never_replaces_a_known_checkpoint() -> None:
+    given(*SAVED).when(Observe(adopted(OTHER_CAPTURE))).then()
+
+
+def test_a_receipt_for_a_capture_that_was_never_sent_is_not_adopted() -> None:
+    given(*READY).when(Observe(adopted())).then()
+
+
+def test_a_transcript_receipt_is_no_checkpoint() -> None:
+    given(opened()).when(Observe(adopted(kind="transcript"))).then()

@@ -1,0 +1,194 @@
+"""What is owed follows from the state, the connection and the time: one effect a lane, and when to look again."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from continuity.due import (
+    PROBE_SPACING_MS,
+    SYNTHESIS_BACKOFF_MS,
+    Begin,
+    Effect,
+    Owed,
+    Policy,
+    Prefetch,
+    Probe,
+    Submit,
+    Synthesise,
+    due,
+)
+from journal.events import (
+    BriefDelivered,
+    CaptureRequested,
+    Event,
+    Paused,
+    RecallPlanned,
+    SessionClosed,
+    SynthesisFailed,
+)
+from journal.ids import EntryId
+from tests.facts import (
+    BODY,
+    CAPTURE,
+    CONNECTION,
+    DOUBTED,
+    NOWHERE,
+    OTHER_CAPTURE,
+    POLICY,
+    SAVED,
+    TIP,
+    answered,
+    begun,
+    connected,
+    finished,
+    intended,
+    opened,
+    probed,
+    settled,
+)
+from tests.spec import rows, state_after
+
+UP = Policy(connection=CONNECTION)
+DOWN = Policy(connection=None)
+LATER = 10_000_000
+NEXT_TIP = EntryId("bb02")
+PLANNED = RecallPlanned(reason="start", topic_sha256=None, queries=())
+QUIET: tuple[Event, ...] = (opened(), PLANNED)
+FAILED = SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1)
+
+
+def owed(*events: Event | tuple[Event, str], policy: Policy = UP, now_ms: int = LATER) -> Owed:
+    return due(state_after(*events), policy, now_ms)
+
+
+def effects(*events: Event | tuple[Event, str], policy: Policy = UP, now_ms: int = LATER) -> tuple[Effect, ...]:
+    return owed(*events, policy=policy, now_ms=now_ms).effects
+
+
+def last_ms(*events: Event | tuple[Event, str]) -> int:
+    return rows(*events)[-1].at_ms
+
+
+def test_a_session_that_is_not_open_owes_nothing() -> None:
+    closed = SessionClosed(reason="quit", unsaved_tip=None, drained=True)
+    assert owed(settled()) == Owed((), None)
+    assert owed(opened(), settled(), closed) == Owed((), None)
+
+
+def test_enough_new_characters_are_captured_at_once() -> None:
+    assert effects(*QUIET, settled(4_000), now_ms=0) == (Begin(TIP, "cadence"),)
+    assert effects(*QUIET, settled(3_999), now_ms=0) == ()
+
+
+def test_few_new_characters_are_captured_when_their_time_has_come() -> None:
+    events = (*QUIET, settled(10))
+    at_ms = last_ms(*events) + POLICY.cadence_ms
+    assert owed(*events, now_ms=at_ms - 1) == Owed((), at_ms)
+    assert effects(*events, now_ms=at_ms) == (Begin(TIP, "cadence"),)
+
+
+def test_what_was_requested_is_captured_whatever_the_cadence() -> None:
+    asked = CaptureRequested(reason="command", focus_sha256=None)
+    assert effects(*QUIET, settled(10), asked, now_ms=0) == (Begin(TIP, "command"),)
+
+
+def test_nothing_is_captured_off_the_record_without_a_project_or_when_switched_off() -> None:
+    silent = opened(policy=replace(POLICY, capture=False))
+    assert effects(*QUIET, settled(), Paused()) == ()
+    assert effects(opened(destination=None), settled()) == ()
+    assert effects(silent, PLANNED, settled()) == ()
+
+
+def test_an_unchanged_tip_owes_nothing() -> None:
+    assert effects(*SAVED, PLANNED) == ()
+
+
+def test_a_begun_capture_is_synthesised_with_or_without_a_server() -> None:
+    for policy in (UP, DOWN):
+        assert effects(*QUIET, settled(), begun(), policy=policy) == (Synthesise(CAPTURE, 0),)
+
+
+def test_a_failing_model_is_left_alone_for_longer_and_longer() -> None:
+    for failures in range(1, 7):
+        events = (*QUIET, settled(), begun(), *([FAILED] * failures))
+        wait = SYNTHESIS_BACKOFF_MS[min(failures, len(SYNTHESIS_BACKOFF_MS) - 1)]
+        at_ms = last_ms(*events) + wait
+        assert owed(*events, now_ms=at_ms - 1) == Owed((), at_ms)
+        assert effects(*events, now_ms=at_ms) == (Synthesise(CAPTURE, failures),)
+
+
+def test_a_finished_capture_is_sent_when_a_server_is_up() -> None:
+    ready = (*QUIET, settled(), begun(), finished())
+    assert effects(*ready) == (Submit(CAPTURE, 1),)
+    assert effects(*ready, policy=DOWN) == ()
+
+
+def test_a_newer_tip_is_captured_while_a_finished_one_waits_for_a_server() -> None:
+    waiting = (*QUIET, settled(), begun(), finished(), (settled(), NEXT_TIP))
+    assert effects(*waiting, policy=DOWN) == (Begin(NEXT_TIP, "cadence"),)
+
+
+def test_nothing_is_begun_while_an_answer_is_awaited() -> None:
+    sent = (*QUIET, connected(), settled(), begun(), finished(), intended(), (settled(), NEXT_TIP))
+    assert effects(*sent) == ()
+
+
+def test_a_doubted_write_is_read_at_once_then_spaced() -> None:
+    assert effects(*DOUBTED, PLANNED, now_ms=0) == (Probe(CAPTURE, 0),)
+    for probes in range(1, 7):
+        events = (*DOUBTED, PLANNED, *([probed("absent_open", *NOWHERE)] * probes))
+        at_ms = last_ms(*events) + PROBE_SPACING_MS[min(probes, len(PROBE_SPACING_MS) - 1)]
+        assert owed(*events, now_ms=at_ms - 1) == Owed((), at_ms)
+        assert effects(*events, now_ms=at_ms) == (Probe(CAPTURE, probes),)
+
+
+def test_a_doubted_write_waits_for_somebody_to_ask() -> None:
+    assert owed(*DOUBTED, PLANNED, policy=DOWN) == Owed((), None)
+
+
+def test_a_doubted_write_does_not_hold_back_the_next_capture() -> None:
+    assert effects(*DOUBTED, PLANNED, (settled(), NEXT_TIP)) == (
+        Begin(NEXT_TIP, "cadence"),
+        Probe(CAPTURE, 0),
+    )
+
+
+def test_a_lost_write_is_not_read_again() -> None:
+    assert effects(*DOUBTED, PLANNED, probed("absent_final", *NOWHERE)) == ()
+
+
+def test_the_doubted_write_whose_turn_comes_first_is_read_first() -> None:
+    other = (
+        (settled(), NEXT_TIP),
+        begun(OTHER_CAPTURE, NEXT_TIP),
+        finished(OTHER_CAPTURE),
+        intended(OTHER_CAPTURE, NEXT_TIP),
+        answered("unknown", OTHER_CAPTURE),
+    )
+    events = (*DOUBTED, PLANNED, probed("absent_open", *NOWHERE), *other)
+    assert effects(*events, now_ms=last_ms(*events)) == (Probe(OTHER_CAPTURE, 0),)
+
+
+def test_a_due_brief_is_prepared_once_a_server_is_up() -> None:
+    assert effects(opened()) == (Prefetch("start", None),)
+    assert effects(opened(), policy=DOWN) == ()
+    assert effects(*QUIET) == ()
+
+
+def test_a_delivered_brief_is_not_prepared_again() -> None:
+    delivered = BriefDelivered(brief_sha256=BODY, characters=1, sources=(), how="steered", entry=None, complete=True)
+    assert effects(*QUIET, delivered) == ()
+
+
+def test_no_brief_is_prepared_without_a_project_or_when_recall_is_off() -> None:
+    assert effects(opened(destination=None)) == ()
+    assert effects(opened(policy=replace(POLICY, recall=False))) == ()
+
+
+def test_the_same_owed_work_has_the_same_key_after_a_restart() -> None:
+    for events in ((opened(), settled(), begun()), (*QUIET, settled(), begun(), finished()), (*DOUBTED, PLANNED)):
+        first, again = effects(*events), effects(*events)
+        assert [e.key for e in first] == [e.key for e in again]
+        assert len({e.key for e in first}) == len(first)
+    assert Begin(TIP, "cadence").key == Begin(TIP, "command").key
+    assert len({e.lane for e in (Begin(TIP, "x"), Probe(CAPTURE, 0), Prefetch("start", None))}) == 3
