@@ -220,14 +220,21 @@ async def _from_runtime(runtime: ExtensionRuntime, of: ModelSnapshot) -> Dynamic
 
 
 def _loaded_extensions() -> list[Path]:
-    """Return the sources of every extension that Tau has loaded into this process, oldest first."""
-    sources: dict[Path, None] = {}
+    """Return the sources of the extensions in this process, in loading order.
+
+    Tau never forgets a module it loaded. Of two with one name only the newer
+    counts: Tau itself would keep the first it is given, and that is an
+    earlier generation's, or another project's.
+    """
+    sources: dict[str, Path] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name.startswith("tau_extension_") and "." not in name and isinstance(file, str):
             folders = cast("list[str]", list(getattr(module, "__path__", ())))
-            sources[Path(folders[0] if folders else file)] = None
-    return [source for source in sources if source.exists()]
+            source = Path(folders[0] if folders else file)
+            sources.pop(source.stem, None)
+            sources[source.stem] = source
+    return [source for source in sources.values() if source.exists()]
 
 
 async def _last_message(provider: _Closable, model: str, text: str, instructions: str) -> AssistantMessage:

@@ -108,15 +108,12 @@ class Relay:
             asked = self._asked.pop(message.get("id"), None) if "method" not in message else None
             error = "error" in message or bool(_object(message.get("result")).get("isError"))
             facts: dict[str, object] = {"direction": "answer", "tool": asked, "id": message.get("id"), "error": error}
-            if asked in {"write_note", "initialize"}:
-                self._hold(HOLD if asked == "write_note" else HOLD_INITIALIZE, "answer-held", **facts)
-            try:
-                sys.stdout.buffer.write(line)
-                sys.stdout.buffer.flush()
-            except OSError:
-                self.note("host-gone", **facts)
-                return
-            self.note("passed", **facts)
+            switch = {"write_note": HOLD, "initialize": HOLD_INITIALIZE}.get(asked or "")
+            held = switch is not None and self._hold(switch, "answer-held", **facts)
+            if self._host_gone.is_set() or not _sent(line):
+                self.note("answer-dropped", **facts, held=held)
+            else:
+                self.note("passed", **facts)
 
     def _hold(self, switch: str, what: str, **facts: object) -> bool:
         """Wait while the switch is there and the host lives; tell whether it was there at all."""
@@ -155,6 +152,15 @@ def _look(path: str, capture: str | None) -> dict[str, object]:
             }
     except sqlite3.Error as error:
         return {"path": path, "unreadable": type(error).__name__}
+
+
+def _sent(line: bytes) -> bool:
+    try:
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _scalar(database: sqlite3.Connection, query: str, *values: str | None) -> object:

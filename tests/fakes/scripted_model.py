@@ -113,7 +113,7 @@ class ScriptedModel:
     """The server; use as a context manager, or `close()` it."""
 
     def __init__(self, answer: Answer = default_answer) -> None:
-        self.answer = answer
+        self.answer: Answer = answer
         """May be replaced at any time."""
         self._requests: list[Request] = []
         self._lock = threading.Lock()

@@ -1,0 +1,279 @@
+"""A memory server for faults the real one does not produce on demand: a real child that speaks MCP over its pipes.
+
+Run as `python memory_server.py FOLDER`. In FOLDER it keeps `notes.json`, appends every request to `calls.jsonl`, and
+before each request reads `faults.json`, which a test may rewrite at any time through `FakeMemory`:
+
+    initialize   "hang" | "garbage" | "exit" | "reject"
+    tools        {"pages": [[tool, ...], ...], "repeat": bool, "endless": bool, "broken_after": int}
+    stubborn     true: ignores end of input and TERM
+    <tool name>  a list of steps carried out in order, `store` among them (without it nothing is stored):
+                 "store" "hold" "silent" "exit" "garbage" "wrong-id" "truncated" "empty" "invalid" "text" "rpc-error"
+                 {"error": text} {"code": code} {"sleep": seconds}
+    index        "lag" (search finds nothing) | "required" (search answers with plain text)
+"""
+
+import hashlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+WRITE = {"name": "write_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}}
+WRAPPED = {"type": "object", "properties": {"result": {"type": "object"}}, "required": ["result"]}
+READS = ("read_note", "search_notes", "build_context", "recent_activity", "list_memory_projects")
+TOOLS: list[dict[str, Any]] = [
+    WRITE | {"outputSchema": WRAPPED},
+    *({"name": n, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}} for n in READS),
+]
+
+
+class FakeMemory:
+    """A test's handle on one server folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def command(self) -> tuple[str, list[str]]:
+        return sys.executable, [str(Path(__file__).resolve()), str(self.folder)]
+
+    def faults(self, **faults: Any) -> None:
+        _write_json(self.folder / "faults.json", faults)
+
+    def release(self) -> None:
+        (self.folder / "release").touch()
+
+    @property
+    def notes(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = _read_json(self.folder / "notes.json", {})
+        return found
+
+    def put(self, path: str, content: str, **frontmatter: str) -> None:
+        _write_json(self.folder / "notes.json", self.notes | {path: _note(path, content, frontmatter)})
+
+    def move(self, path: str, to: str, *, forwarded: bool = True) -> None:
+        """Move a note; `forwarded` leaves the old address answering, as the real server does."""
+        notes = self.notes
+        notes[to] = notes.pop(path) | {"file_path": to, "was": path if forwarded else ""}
+        _write_json(self.folder / "notes.json", notes)
+
+    def delete(self, path: str) -> None:
+        notes = self.notes
+        del notes[path]
+        _write_json(self.folder / "notes.json", notes)
+
+    def calls(self) -> Counter[str]:
+        """Requests received, by tool name for tool calls and by method for the rest."""
+        log = self.folder / "calls.jsonl"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return Counter(json.loads(line)["name"] for line in lines)
+
+
+def _read_json(path: Path, default: Any) -> Any:
+    return json.loads(path.read_text()) if path.exists() else default
+
+
+def _write_json(path: Path, value: Any) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    beside.write_text(json.dumps(value))
+    beside.replace(path)
+
+
+def _note(path: str, content: str, frontmatter: dict[str, Any]) -> dict[str, Any]:
+    title = Path(path).stem
+    checksum = hashlib.sha256(json.dumps([content, frontmatter]).encode()).hexdigest()
+    permalink = "main/" + path.removesuffix(".md").lower()
+    found = {"title": title, "file_path": path, "permalink": permalink, "content": content, "checksum": checksum}
+    return found | {"frontmatter": {"title": title, "permalink": permalink} | frontmatter}
+
+
+class Server:
+    """Answers requests, each in its own thread, so that a held one does not hold the others."""
+
+    def __init__(self, folder: Path) -> None:
+        self.fake = FakeMemory(folder)
+        self.lock = threading.Lock()
+
+    def faults(self) -> dict[str, Any]:
+        found: dict[str, Any] = _read_json(self.fake.folder / "faults.json", {})
+        return found
+
+    def run(self) -> None:
+        if self.faults().get("stubborn"):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for line in sys.stdin.buffer:
+            request = json.loads(line)
+            self.log(request)
+            if "id" in request:
+                threading.Thread(target=self.answer, args=(request,), daemon=True).start()
+        while self.faults().get("stubborn"):
+            time.sleep(0.05)
+        os._exit(0)
+
+    def log(self, request: dict[str, Any]) -> None:
+        params = request.get("params") or {}
+        name = params.get("name") if request["method"] == "tools/call" else request["method"]
+        entry = {"name": name, "method": request["method"], "id": request.get("id"), "params": params}
+        with (self.fake.folder / "calls.jsonl").open("a") as log:
+            log.write(json.dumps(entry) + "\n")
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.raw(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
+
+    def raw(self, text: str) -> None:
+        with self.lock:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def answer(self, request: dict[str, Any]) -> None:
+        match request["method"]:
+            case "initialize":
+                self.greet(request["id"], self.faults().get("initialize"))
+            case "tools/list":
+                self.list_tools(request["id"], (request.get("params") or {}).get("cursor"))
+            case "tools/call":
+                self.call(request["id"], request["params"])
+            case _:
+                self.send({"id": request["id"], "result": {}})
+
+    def greet(self, number: int, fault: str | None) -> None:
+        if fault == "garbage":
+            self.raw("Starting up...\n\x00\n{]\n")
+        if fault == "exit":
+            os._exit(3)
+        if fault == "reject":
+            self.send({"id": number, "error": {"code": -32603, "message": "no"}})
+        if fault is None:
+            info = {"name": "Fake Memory", "version": "1"}
+            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+            self.send({"id": number, "result": result})
+
+    def list_tools(self, number: int, cursor: str | None) -> None:
+        plan = self.faults().get("tools") or {}
+        pages = plan.get("pages") or [TOOLS]
+        index = int(cursor or 0)
+        if index and index == plan.get("broken_after"):
+            self.send({"id": number, "error": {"code": -32603, "message": "no"}})
+            return
+        result: dict[str, Any] = {"tools": pages[index] if index < len(pages) else []}
+        if plan.get("endless") or index + 1 < len(pages):
+            result["nextCursor"] = str(index + 1)
+        if plan.get("repeat"):
+            result["nextCursor"] = "0"
+        self.send({"id": number, "result": result})
+
+    def call(self, number: int, params: dict[str, Any]) -> None:
+        name, arguments = params["name"], params.get("arguments") or {}
+        steps = self.faults().get(name)
+        if steps is None:
+            self.send({"id": number, "result": getattr(self, name)(arguments)})
+            return
+        result: dict[str, Any] | None = None
+        for step in steps:
+            if step == "store":
+                result = getattr(self, name)(arguments)
+            elif self.spoil(step, number, arguments):
+                return
+        self.send({"id": number, "result": result or _json_result({"action": "created", "file_path": "lie.md"})})
+
+    def spoil(self, step: Any, number: int, arguments: dict[str, Any]) -> bool:
+        """Carry out one faulty step; return whether the request is done with."""
+        match step:
+            case "hold":
+                while not (self.fake.folder / "release").exists():
+                    time.sleep(0.01)
+                return False
+            case {"sleep": float() | int() as seconds}:
+                time.sleep(seconds)
+                return False
+            case "exit":
+                os._exit(9)
+            case "garbage":
+                self.raw("%% not json\n")
+            case "wrong-id":
+                self.send({"id": number + 1000, "result": _json_result({"action": "created"})})
+            case "truncated":
+                self.raw('{"jsonrpc": "2.0", "id": ' + str(number) + ', "result": {"content": [{"type": "te\n')
+            case "empty":
+                self.send({"id": number, "result": {"content": []}})
+            case "invalid":
+                self.send({"id": number, "result": {"content": [], "structuredContent": {"results": 5}}})
+            case "text":
+                self.send({"id": number, "result": {"content": [_text("Failed to write: disk full")]}})
+            case "rpc-error":
+                self.send({"id": number, "error": {"code": -32000, "message": "internal trouble"}})
+            case {"error": str(text)}:
+                self.send({"id": number, "result": {"content": [_text(text)], "isError": True}})
+            case {"code": str(code)}:
+                text = json.dumps({"action": "conflict", "error": code, "file_path": _path(arguments)})
+                self.send({"id": number, "result": {"content": [_text(text)], "isError": True}})
+        return True
+
+    def write_note(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        path = _path(arguments)
+        with self.lock:
+            if path in self.fake.notes:
+                conflict = {"action": "conflict", "error": "NOTE_ALREADY_EXISTS", "file_path": path}
+                return {"content": [_text(json.dumps(conflict))], "isError": True}
+            metadata = {"type": arguments.get("note_type", "note"), **(arguments.get("metadata") or {})}
+            self.fake.put(path, arguments["content"], **metadata)
+        note = self.fake.notes[path]
+        return _json_result(
+            {k: note[k] for k in ("title", "permalink", "file_path", "checksum")} | {"action": "created"}
+        )
+
+    def read_note(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        wanted = arguments["identifier"]
+        found = [n for n in self.fake.notes.values() if wanted in {n["file_path"], n["title"], n.get("was")}]
+        if len(found) > 1:
+            return {"content": [_text(f"Ambiguous identifier '{wanted}' matches 2 notes")], "isError": True}
+        if not found:
+            empty = dict.fromkeys(("title", "permalink", "file_path", "content", "frontmatter"))
+            return _json_result(empty | {"error": "NOTE_NOT_FOUND", "message": "Note not found"})
+        return _json_result(found[0] | {"content": "\n" + found[0]["content"]})
+
+    def search_notes(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        index = self.faults().get("index")
+        if index == "required":
+            text = "# Project Index Required\n\nRun the indexer first."
+            return {"content": [_text(text)], "structuredContent": {"result": text}}
+        filters, query = arguments.get("metadata_filters") or {}, arguments.get("query")
+        found = [
+            n | {"type": "entity", "content_truncated": False, "metadata": {}}
+            for n in self.fake.notes.values()
+            if all(n["frontmatter"].get(k) == v for k, v in filters.items())
+            and (query is None or query in n["title"] or query in n["content"])
+        ]
+        return _json_result({"results": [] if index == "lag" else found, "has_more": False})
+
+    def list_memory_projects(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        source = self.faults().get("source", "local")
+        return _json_result({"projects": [{"name": "main", "source": source, "is_default": True}]})
+
+    def build_context(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return _json_result({"results": [], "has_more": False})
+
+    def recent_activity(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return _json_result([n | {"type": "entity"} for n in self.fake.notes.values()])
+
+
+def _path(arguments: dict[str, Any]) -> str:
+    return f"{arguments['directory']}/{arguments['title']}.md"
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def _json_result(value: Any) -> dict[str, Any]:
+    return {"content": [_text(json.dumps(value))], "structuredContent": {"result": value}}
+
+
+if __name__ == "__main__":
+    Server(Path(sys.argv[1])).run()
