@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -60,7 +60,7 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Generator[None]:
     """Let only errors of ours out of the block."""
     try:
         yield
@@ -83,7 +83,7 @@ def create(path: Path, header: Header, fill: Callable[[sqlite3.Connection], None
     with explained(path):
         if os.path.lexists(path):
             raise JournalExists(path)
-        _make_folder(path.parent)
+        make_folder(path.parent)
         draft = _draft_beside(path)
         try:
             _build(draft, header, fill or _first_branch(header))
@@ -96,9 +96,10 @@ def create(path: Path, header: Header, fill: Callable[[sqlite3.Connection], None
         _sync_folder(path.parent)
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make `folder` and what is missing above it, 0700 whatever the umask; one that exists stays as it is."""
     if not folder.is_dir():
-        _make_folder(folder.parent)
+        make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
 

@@ -1,26 +1,26 @@
 """What can go wrong with a journal: each error says what the caller may rely on afterwards. Driver errors never get out.
 
-    JournalError
-    ├── EventRejected         the journal cannot hold this fact           nothing was written
-    ├── VersionConflict       the branch is at another position           nothing was written
-    ├── AlreadySubmitted      this attempt has its intent already         nothing was written
-    ├── NoSuchPlace           no such branch, or no such position on it   nothing was written
-    ├── JournalBusy           no write lock within the busy timeout       nothing was written
-    ├── JournalClosed         the journal was closed before               nothing was written
-    ├── JournalExists         something is at that path                   it was left as it is
-    ├── JournalLocked         another process writes here                 nothing was touched
-    ├── StorageFailed         the file system failed                      see its own words
-    │   └── JournalFull       no room                                     nothing was written
-    ├── JournalUnreadable     the file was left as it is
-    │   ├── JournalMissing    nothing is at that path
-    │   ├── NotAJournal       it is something else
-    │   ├── JournalNewer      a later version wrote it
-    │   └── JournalDamaged    it is a journal and cannot be read as one
-    ├── RowUnreadable         the history is good up to the row before
-    │   ├── ChainBroken       a digest, an order or a genesis does not hold
-    │   ├── UnknownEvent      a tag this version does not know
-    │   └── EventDamaged      a payload that is not what its tag promises
-    └── ImportRefused         the lines are not a sound journal           no file was made
+JournalError
+├── EventRejected         the journal cannot hold this fact           nothing was written
+├── VersionConflict       the branch is at another position           nothing was written
+├── AlreadySubmitted      this attempt has its intent already         nothing was written
+├── NoSuchPlace           no such branch, or no such position on it   nothing was written
+├── JournalBusy           no write lock within the busy timeout       nothing was written
+├── JournalClosed         the journal was closed before               nothing was written
+├── JournalExists         something is at that path                   it was left as it is
+├── JournalLocked         another process writes here                 nothing was touched
+├── StorageFailed         the file system failed                      see its own words
+│   └── JournalFull       no room                                     nothing was written
+├── JournalUnreadable     the file was left as it is
+│   ├── JournalMissing    nothing is at that path
+│   ├── NotAJournal       it is something else
+│   ├── JournalNewer      a later version wrote it
+│   └── JournalDamaged    it is a journal and cannot be read as one
+├── RowUnreadable         the history is good up to the row before
+│   ├── ChainBroken       a digest, an order or a genesis does not hold
+│   ├── UnknownEvent      a tag this version does not know
+│   └── EventDamaged      a payload that is not what its tag promises
+└── ImportRefused         the lines are not a sound journal           no file was made
 """
 
 from __future__ import annotations

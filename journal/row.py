@@ -85,6 +85,8 @@ def pack_tip(tip: str | None) -> bytes | str | None:
     return tip if tip is None or not _COMPACT.fullmatch(tip) else bytes.fromhex(tip)
 
 
-def unpack_tip(stored: bytes | str | None) -> str | None:
+def unpack_tip(stored: bytes | str | None) -> EntryId | None:
     """Return the tip that `pack_tip` stored."""
-    return stored.hex() if isinstance(stored, bytes) else stored
+    if stored is None:
+        return None
+    return EntryId(stored.hex() if isinstance(stored, bytes) else stored)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -63,12 +63,16 @@ class Head(NamedTuple):
 class Journal:
     """An open journal file. Hold its `JournalLock`; use it from one event loop; close it."""
 
-    def __init__(self, path: Path, connection: aiosqlite.Connection, header: Header) -> None:
+    header: Header
+    """What the file is."""
+
+    def __init__(self, path: Path) -> None:
         """Use `create` or `open`."""
         self.path = path
-        self.header = header
-        self._connection = connection
-        self._identity = disk.note_open(path)
+        self._connection = aiosqlite.connect(
+            disk.uri(path, "mode=rw"), uri=True, isolation_level=None, timeout=disk.BUSY_SECONDS
+        )
+        self._identity = (0, 0)
         self._branches: dict[BranchId, BranchRow] = {}
         self._heads: dict[BranchId, Head] = {}
         self._stale = True
@@ -95,17 +99,22 @@ class Journal:
             StorageFailed: This file system keeps no write-ahead log, or failed.
         """
         await anyio.to_thread.run_sync(disk.admit, path)
-        with anyio.CancelScope(shield=True), disk.explained(path):
-            connection = await aiosqlite.connect(
-                disk.uri(path, "mode=rw"), uri=True, isolation_level=None, timeout=disk.BUSY_SECONDS
-            )
-            try:
-                journal = cls(path, connection, await _prepared(connection, path))
-                await journal._reload()
-            except BaseException:
-                await connection.close()
-                raise
+        journal = cls(path)
+        with anyio.CancelScope(shield=True):
+            await journal._begin()
         return journal
+
+    async def _begin(self) -> None:
+        with disk.explained(self.path):
+            # Awaiting it starts its thread and opens the file; closing it, below or in `close`, ends both.
+            _ = await self._connection
+            try:
+                self.header = await _prepared(self._connection, self.path)
+                await self._reload()
+                self._identity = disk.note_open(self.path)
+            except BaseException:
+                await self._connection.close()
+                raise
 
     @property
     def branches(self) -> tuple[BranchRow, ...]:
@@ -177,9 +186,7 @@ class Journal:
             statements = [*_keeping(bodies), begin, *_inserting([stored for _, stored in sealed])]
             await self._commit(statements, branch, position, records)
             rows = tuple(row for row, _ in sealed)
-            made = BranchRow(
-                branch=branch, parent=owner, fork_position=position, genesis=Sha256(genesis.hex())
-            )
+            made = BranchRow(branch=branch, parent=owner, fork_position=position, genesis=Sha256(genesis.hex()))
             self._branches[branch] = made
             self._heads[branch] = Head(rows[-1].position, rows[-1].digest)
         return made, rows
@@ -229,7 +236,7 @@ class Journal:
         await self.close()
 
     @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[None]:
+    async def _writing(self) -> AsyncGenerator[None]:
         await checkpoint_if_cancelled()
         async with self._lock:
             self._refuse_closed()
@@ -332,8 +339,8 @@ class Journal:
 
 async def _prepared(connection: aiosqlite.Connection, path: Path) -> Header:
     """Make the connection durable, read back that it is, and return the file's header."""
-    for name, value in disk.SAFETY.items():
-        await connection.execute_fetchall(f"PRAGMA {name} = {value}")
+    for setting, number in disk.SAFETY.items():
+        await connection.execute_fetchall(f"PRAGMA {setting} = {number}")
     wanted: dict[str, str | int] = {"journal_mode": "wal", **disk.SAFETY}
     for name, value in wanted.items():
         ((found,),) = await connection.execute_fetchall(f"PRAGMA {name}")
