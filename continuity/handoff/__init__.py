@@ -1,0 +1,23 @@
+"""The handoff: what a model is asked for, what of its answer is taken, and how it becomes a note. It asks no model."""
+
+from continuity.handoff.answer import HEADINGS, Handoff, HandoffRefused, accept_handoff, sections
+from continuity.handoff.note import neutralised, note_body, note_metadata
+from continuity.handoff.prompt import END_LINE, INSTRUCTIONS, Chunk, Through, chunks, newest_request, request
+
+__all__ = [
+    "END_LINE",
+    "HEADINGS",
+    "INSTRUCTIONS",
+    "Chunk",
+    "Handoff",
+    "HandoffRefused",
+    "Through",
+    "accept_handoff",
+    "chunks",
+    "neutralised",
+    "newest_request",
+    "note_body",
+    "note_metadata",
+    "request",
+    "sections",
+]

@@ -1,0 +1,65 @@
+"""Where our files are, from folders that are given; it looks at no disk and no environment."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import msgspec
+
+from journal.ids import SessionId
+
+_SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
+
+
+class Places(msgspec.Struct, frozen=True):
+    """The files of one user: Tau's home and our state folder in it, or elsewhere."""
+
+    tau_home: Path
+    state: Path
+
+    @property
+    def settings(self) -> Path:
+        """Our own settings file."""
+        return self.tau_home / "continuity.json"
+
+    @property
+    def compatible_settings(self) -> Path:
+        """The settings file of Basic Memory's own Tau extension, read when ours is not there."""
+        return self.tau_home / "basic-memory.json"
+
+    @property
+    def shim(self) -> Path:
+        """What Tau loads: it only leads to our package."""
+        return self.tau_home / "extensions" / "continuity" / "extension.py"
+
+    @property
+    def inventory(self) -> Path:
+        """The cached list of the memory server's tools."""
+        return self.state / "inventory.json"
+
+    @property
+    def index(self) -> Path:
+        """The index of sessions; it can be rebuilt from the journals at any time."""
+        return self.state / "sessions.json"
+
+    def journal(self, session_id: SessionId) -> Path:
+        """Return the journal of a session. An id that is no safe file name is replaced by its digest."""
+        return self.state / f"{journal_stem(session_id)}.journal"
+
+    def adhoc(self, number: int = 0) -> Path:
+        """Return the journal for writes outside a session; a higher number when another process holds the first."""
+        return self.state / (f"x-adhoc-{number}.journal" if number else "x-adhoc.journal")
+
+
+def places(tau_home: Path, state: Path | None = None) -> Places:
+    """Return the places under `tau_home`, with our state in `state` if it is given."""
+    return Places(tau_home, state or tau_home / "state" / "extensions" / "continuity")
+
+
+def journal_stem(session_id: SessionId) -> str:
+    """Return the file name of a session's journal without its ending; names that begin with `x-` are never an id."""
+    if _SAFE.fullmatch(session_id) and not session_id.lower().startswith("x-"):
+        return session_id
+    return f"x-{hashlib.sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"

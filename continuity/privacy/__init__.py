@@ -1,0 +1,71 @@
+"""Masks credentials in public text: a rule set, not a privacy boundary. It cannot know every secret and does not say so.
+
+Everything here is linear in the text and leaves alone what only looks random: commit ids, digests, UUIDs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from continuity.capture import PublicMessage
+from continuity.privacy.keyblocks import key_blocks
+from continuity.privacy.named import named_values
+from continuity.privacy.spans import PLACEHOLDER, Span, cut_point, placed, replaced, visible
+from continuity.privacy.tokens import tokens
+
+__all__ = ["PLACEHOLDER", "RULE_SET_VERSION", "Masked", "cut_point", "mask", "mask_messages"]
+
+RULE_SET_VERSION = 1
+"""Recorded with every synthesis; raised with every change of what is masked."""
+
+_PASSES = 5
+_PATIENCE = 4
+"""Messages after which a key begun in one of them is no longer waited for."""
+
+
+class Masked(msgspec.Struct, frozen=True):
+    """A text without the credentials that were recognised, and how many were."""
+
+    text: str
+    count: int
+
+
+def mask(text: str) -> Masked:
+    """Return `text` with each recognised credential replaced as a whole by `[masked:what-it-was]`.
+
+    Masking twice changes nothing more, and the count tells real changes only.
+    """
+    return _mask(text, opened=False)[0]
+
+
+def mask_messages(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessage, ...], int]:
+    """Return the messages masked, and how many values were. A key block torn over several messages is one block."""
+    done: list[PublicMessage] = []
+    count = waited = 0
+    opened = False
+    for message in messages:
+        result, still = _mask(message.text, opened=opened)
+        waited = waited + 1 if opened and still else 0
+        opened = still and waited < _PATIENCE
+        count += result.count
+        done.append(msgspec.structs.replace(message, text=result.text) if result.count else message)
+    return tuple(done), count
+
+
+def _mask(text: str, *, opened: bool) -> tuple[Masked, bool]:
+    result, count, still = _once(text, opened=opened)
+    total, passes = count, 1
+    while count and passes < _PASSES:
+        result, count, _ = _once(result, opened=False)
+        total, passes = total + count, passes + 1
+    return Masked(result, total), still
+
+
+def _once(text: str, *, opened: bool) -> tuple[str, int, bool]:
+    plain, origin = visible(text)
+    blocks, still = key_blocks(plain, opened=opened)
+    spans: list[Span] = [*blocks, *tokens(plain), *named_values(plain)]
+    result, count = replaced(text, placed(spans, origin))
+    return result, count, still

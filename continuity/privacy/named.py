@@ -1,0 +1,191 @@
+"""Finds values that are secret by the name before them: assignments, JSON, headers, flags, plain sentences."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from continuity.privacy.names import is_secret_name, is_token_name
+from continuity.privacy.spans import PLACEHOLDER, Span
+
+_LONGEST = 4096
+
+_ASSIGNMENT = re.compile(
+    r"""(?<![A-Za-z0-9_.$-])
+    (?P<name>[A-Za-z_$-][A-Za-z0-9_.$-]*+)
+    (?:\\{0,3}["'`]|\*{2})?\]?
+    (?:
+        [ \t]{0,8}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.]{0,40}+(?:\[[A-Za-z0-9_., |]{0,40}+\])?(?:[ ]\|[ ]None)?[ ]?=(?!=)
+      | [ \t]{0,8}(?:[!=]==?|:=|=>|[:=])
+    )
+    (?:\*{2})?""",
+    re.VERBOSE,
+)
+_OPENING = re.compile(r"\s{0,40}[bBfFrRuU]{0,2}(?P<mark>\\{0,3}[\"'`])")
+_QUOTED = {mark: re.compile(rf"(?:[^{mark}\\]|\\.)*+(?={mark})", re.DOTALL) for mark in "\"'`"}
+_BARE = re.compile(r"[ \t]{0,8}(?P<value>[^\s\"'`<>]++)")
+_NEXT_PAIR = re.compile(r"[,&;](?=[A-Za-z_][A-Za-z0-9_.-]{0,80}[ ]?[=:])")
+_END_OF_LINE = re.compile(r"[^\n]{0,4096}")
+
+_FLAG = re.compile(
+    r"(?<![A-Za-z0-9_-])(?P<name>--?[A-Za-z][A-Za-z0-9-]{1,60})[ \t]{1,4}(?P<value>(?![-\"'])[^\s\"'`]++)"
+)
+_BASIC_FLAG = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =]{0,3}[\"']?(?P<value>[^\s:\"'/]{1,200}:[^\s\"']++)")
+_ELEMENT = re.compile(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.-]{0,80}+)>(?P<value>[^<\n]{1,512}+)</")
+_HEADER = re.compile(
+    r"(?i)\b(?:proxy-)?authorization\b[\"'`\\]{0,4}\s{0,4}[:=]\s{0,4}[\"'`\\]{0,4}"
+    r"(?:(?:basic|bearer|token|digest|apikey|negotiate|bot|key)\s{1,4})?(?P<value>[^\s\"'`\\,;]++)"
+)
+_COOKIE = re.compile(r"(?i)(?<![\w-])(?:set-)?cookie[\"']?:[ ]?[\"']?(?P<value>[^\s\"'=]{1,100}=[^\n\"']++)")
+_BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(?:bearer|basic)\s{1,4}(?P<value>[A-Za-z0-9+/_.~=-]{8,}+)")
+_SENTENCE = re.compile(
+    r"""(?i)\b(?:password|passphrase|passcode|passwd|pwd|(?:(?:api|access|secret|private)[ -])?key|token|secret)
+    (?:[ ](?:for|of|on|to)[ ][^\s]{1,60}+(?:[ ][^\s]{1,60}+){0,3}?)?
+    [ ](?:(?:is|was|be|to|as)(?:[ ]now|[ ]still)?:?[ ])?
+    (?P<open>["'`*]{0,2})(?P<value>[^\s"'`*]{4,}+)(?P<after>["'`*]?\s*(?:[.,;!)]|\Z|\n))?""",
+    re.VERBOSE,
+)
+
+_REFERENCE = re.compile(
+    r"\$\{[^}]*\}?|\$[A-Z_][A-Z0-9_]*|\$\([^)]*\)?|<[^>]*>|\{\{?[^}]*\}\}?|%(?:\(\w+\))?s|\*+|[xX]{3,}|\.{2,}|…+|-+|_+"
+)
+_DOTTED = re.compile(r"[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+[;,]?")
+_LOCAL = re.compile(r"[A-Za-z_$]{1,3}[)}\]]\D*")
+_CALL = re.compile(r"(?:await|new|self|this)?[A-Za-z_$.]*[(\[{]\D*")
+_ORDINARY = frozenset(
+    """a an the and any are as at bool boolean bytes changed char correct default denied disabled empty enabled encrypted
+    expired false field file for from given hashed header here hidden in incorrect input int integer invalid is it
+    kept masked missing needed never nil no none not null number object off ok on only option optional or passed
+    password prompt read redacted required reset rotated secret secretstr sent set stored str string stringvar strong
+    test that this to token too true type undefined unknown unset url used valid value varchar was weak wrong yes
+    argon2 argon2id base64 bcrypt oauth2 pbkdf2 scrypt sha1 sha256 sha512 utf8""".split()
+)
+
+
+def named_values(text: str) -> Iterator[Span]:
+    """Yield the places of values that a name, a header or a sentence says are secret."""
+    lowered = text.lower()
+    yield from _assigned(text)
+    yield from _flags(text)
+    if "</" in text:
+        yield from (_span(found) for found in _ELEMENT.finditer(text) if is_secret_name(found["name"]))
+    if "authorization" in lowered:
+        yield from (_span(found, "authorization") for found in _HEADER.finditer(text) if not _refers(found["value"]))
+    if "cookie" in lowered:
+        yield from (_span(found, "cookie") for found in _COOKIE.finditer(text) if not _refers(found["value"]))
+    if "bearer" in lowered or "basic" in lowered:
+        yield from (_span(found, "authorization") for found in _BEARER.finditer(text) if _is_credential(found))
+    yield from (_span(found, "stated-secret") for found in _SENTENCE.finditer(text) if _is_stated(found))
+
+
+def _span(found: re.Match[str], name: str = "named-value") -> Span:
+    return Span(found.start("value"), found.end("value"), name)
+
+
+def _assigned(text: str) -> Iterator[Span]:
+    at = 0
+    while found := _ASSIGNMENT.search(text, at):
+        at = found.end()
+        if not is_secret_name(found["name"]):
+            continue
+        span = _value(text, found)
+        if span is not None:
+            at = max(at, span.end)
+            yield span
+
+
+def _value(text: str, found: re.Match[str]) -> Span | None:
+    opening = _OPENING.match(text, found.end())
+    if opening is not None:
+        end = _closing(text, opening.end(), opening["mark"])
+        value = text[opening.end() : end]
+        return None if _refers(value) or not _fits(found["name"], value) else Span(opening.end(), end, "named-value")
+    bare = _BARE.match(text, found.end())
+    if bare is None or found.group().endswith(("==", "!=")):
+        return None
+    value = _trimmed(_NEXT_PAIR.split(bare["value"], maxsplit=1)[0])
+    if not value or _refers(value) or not _is_worth(found["name"], value):
+        return None
+    return Span(bare.start("value"), bare.start("value") + len(value), "named-value")
+
+
+def _trimmed(value: str) -> str:
+    """Return `value` without the punctuation of the text around it; a placeholder keeps its bracket."""
+    cover = PLACEHOLDER.match(value)
+    trimmed = value.rstrip(",;)]}")
+    return cover.group() if cover and cover.end() >= len(trimmed) else trimmed
+
+
+def _closing(text: str, start: int, mark: str) -> int:
+    """Return where a quoted value ends; a quote nobody closed ends with its line."""
+    limit = min(len(text), start + _LONGEST)
+    if len(mark) == 1:
+        closed = _QUOTED[mark].match(text, start, limit)
+        end = closed.end() if closed else -1
+    else:
+        end = text.find(mark, start, limit)
+    if end >= 0:
+        return end
+    line = _END_OF_LINE.match(text, start)
+    return line.end() if line else start
+
+
+def _refers(value: str) -> bool:
+    """True for what only points at a value, or stands where one was."""
+    return not value.strip() or _REFERENCE.fullmatch(value) is not None or PLACEHOLDER.fullmatch(value) is not None
+
+
+def _fits(name: str, value: str) -> bool:
+    if value.lower() in _ORDINARY or len(value) < 3:
+        return name.isupper() and len(value) > 0
+    return name.isupper() or not is_token_name(name) or " " not in value
+
+
+def _is_worth(name: str, value: str) -> bool:
+    """Judge an unquoted value: in an environment file everything counts, in code a reference does not."""
+    if name.isupper():
+        return value.lower() not in _ORDINARY
+    if len(value) < 4 or value.lower() in _ORDINARY or name.lower().endswith(value.lower()):
+        return False
+    if value.isdigit() and is_token_name(name):
+        return False
+    return not any(code.fullmatch(value) for code in (_DOTTED, _LOCAL, _CALL))
+
+
+def _flags(text: str) -> Iterator[Span]:
+    for found in _FLAG.finditer(text):
+        if is_secret_name(found["name"]) and not _refers(found["value"]) and _is_worth(found["name"], found["value"]):
+            yield _span(found)
+    yield from (_span(found, "authorization") for found in _BASIC_FLAG.finditer(text) if not _refers(found["value"]))
+
+
+def _is_credential(found: re.Match[str]) -> bool:
+    value = found["value"]
+    if found.group()[:5].lower() == "basic":
+        return is_user_and_password(value)
+    return len(value) >= 16 and (any(c.isdigit() for c in value) or any(c.isupper() for c in value[1:]))
+
+
+def is_user_and_password(value: str) -> bool:
+    """True if `value` is base64 of `user:password`."""
+    try:
+        plain = base64.b64decode(value[:_LONGEST] + "=" * (-len(value[:_LONGEST]) % 4), validate=True)
+    except binascii.Error:
+        return False
+    return b":" in plain and plain.isascii()
+
+
+def _is_stated(found: re.Match[str]) -> bool:
+    """A sentence names a secret if the word after it is quoted, ends the sentence, or is no word at all."""
+    value = found["value"].rstrip(".,;:!?)")
+    if len(value) < 4 or value.lower() in _ORDINARY or _refers(value):
+        return False
+    head = found.group().lower()
+    strong = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    if not head.startswith("pass") and not head.startswith("pwd"):
+        return strong and len(value) >= 8 and " is " in head
+    linked = any(f" {verb}" in head for verb in ("is ", "was ", "to ", "as ", "be ", "is: "))
+    quoted = bool(found["open"]) and linked
+    return quoted or (strong and len(value) >= 6) or (linked and found["after"] is not None and value.isalpha())

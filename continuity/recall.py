@@ -1,0 +1,341 @@
+"""Which questions a session asks its memory, and which answers may be used. It asks nothing and shows nothing.
+
+Another repository's checkpoints are never recalled, by whichever question they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from continuity.capture import digest
+from continuity.privacy import mask
+from continuity.privacy.quoting import one_line
+from continuity.profile import Profile
+from journal.ids import Sha256
+
+type QueryKind = Literal["checkpoint", "neighbourhood", "prior_work", "tasks", "decisions", "shared", "topic", "recent"]
+type Label = Literal["", "local copy", "moved", "edited", "withdrawn"]
+"""What a reader must know about a note that is not simply what was confirmed."""
+
+EPOCH_DATE = "1970-01-01"
+"""Passed with every question without words: the server orders by newest first only when a date is given."""
+
+_TOPIC_CHARS = 300
+_STATUS = {"task": "active", "decision": "open"}
+_NEED_FRONTMATTER: frozenset[QueryKind] = frozenset({"prior_work", "neighbourhood", "recent"})
+_SESSION_TYPES = frozenset({"session", "coding_session"})
+_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many notes each question asks for."""
+
+    tasks: int = 20
+    decisions: int = 20
+    prior_work: int = 30
+    shown_prior_work: int = 5
+    neighbourhood: int = 8
+    shared: int = 10
+    topic: int = 8
+    recent: int = 10
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """One question, complete: the shell adds nothing to it."""
+
+    name: str
+    """Stable and unique within a plan."""
+    kind: QueryKind
+    project: str
+    read_only: bool = False
+    """True for a project the user approved for reading only."""
+    identifier: str | None = None
+    """The note that is read, or whose neighbours are asked for."""
+    text: str | None = None
+    note_types: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
+    page_size: int = 10
+    after_date: str | None = None
+    timeframe: str | None = None
+
+    @property
+    def sha256(self) -> Sha256:
+        """The digest events know this question by."""
+        return digest(
+            [
+                *(self.name, self.kind, self.project, self.read_only, self.identifier, self.text),
+                *(list(self.note_types), [list(pair) for pair in self.filters]),
+                *(self.page_size, self.after_date, self.timeframe),
+            ]
+        )
+
+
+class Hit(Protocol):
+    """One note as a listing or a read told it."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def file_path(self) -> str: ...
+    @property
+    def content(self) -> str | None: ...
+    @property
+    def truncated(self) -> bool:
+        """Only the beginning of the content was sent."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The note's frontmatter once it was read, `type` among it; of a listing at most `note_type`."""
+        ...
+
+
+class Answer(NamedTuple):
+    """What one question brought, newest first as the server ordered it."""
+
+    query: Query
+    hits: Sequence[Hit]
+
+
+class Unread(NamedTuple):
+    """A note to be read before it can be judged."""
+
+    project: str
+    file_path: str
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One note for the brief."""
+
+    section: QueryKind
+    title: str
+    path: str
+    text: str
+    project: str
+    checksum: str | None = None
+    label: Label = ""
+    read_only: bool = False
+    truncated: bool = False
+
+
+class Withheld(NamedTuple):
+    """A note that came back and is not shown."""
+
+    query: str
+    path: str
+    why: str
+
+
+class Selection(NamedTuple):
+    """What may be shown, in the order of the plan, and what may not."""
+
+    items: tuple[Item, ...]
+    withheld: tuple[Withheld, ...]
+
+
+def plan_recall(
+    profile: Profile, *, topic: str | None, checkpoint: str | None, fresh: bool, limits: Limits | None = None
+) -> tuple[Query, ...]:
+    """Return the questions, in the order in which their answers count.
+
+    `checkpoint` is the permalink or path of this branch's confirmed checkpoint. `fresh` is false on a resume whose
+    transcript is still in context: the checkpoint itself is then left out. Without a project nothing is asked, and
+    without a topic everything can be asked ahead.
+    """
+    if profile.project is None:
+        return ()
+    size = limits or Limits()
+    plan: list[Query] = []
+    if checkpoint is not None:
+        plan += _own(profile.project, checkpoint, size, fresh=fresh)
+    else:
+        plan += _prior_work(profile, profile.project, size)
+    plan += [
+        _active("tasks", "tasks", "task", profile.project, size.tasks),
+        _active("decisions", "decisions", "decision", profile.project, size.decisions),
+    ]
+    for name in profile.read_projects:
+        plan += [
+            _active(f"shared-tasks:{name}", "shared", "task", name, size.shared, read_only=True),
+            _active(f"shared-decisions:{name}", "shared", "decision", name, size.shared, read_only=True),
+        ]
+    plan += _topic(profile, topic, size)
+    if profile.kind == "general":
+        plan.append(Query(name="recent", kind="recent", project=profile.project, timeframe="7d", page_size=size.recent))
+    return tuple(plan)
+
+
+def _own(project: str, checkpoint: str, size: Limits, *, fresh: bool) -> Iterator[Query]:
+    if fresh:
+        yield Query(name="checkpoint", kind="checkpoint", project=project, identifier=checkpoint, page_size=1)
+    yield Query(
+        name="neighbourhood",
+        kind="neighbourhood",
+        project=project,
+        identifier=checkpoint,
+        page_size=size.neighbourhood,
+    )
+
+
+def _prior_work(profile: Profile, project: str, size: Limits) -> Iterator[Query]:
+    by = (("repository", profile.repository),) if profile.repository else (("scope", profile.scope),)
+    ways = [("prior-work", by)]
+    if profile.kind == "general":
+        ways.append(("prior-work-by-folder", (("cwd", profile.cwd),)))
+    for name, filters in ways:
+        yield Query(
+            name=name,
+            kind="prior_work",
+            project=project,
+            note_types=(profile.note_type,),
+            filters=filters,
+            page_size=size.prior_work,
+            after_date=EPOCH_DATE,
+        )
+
+
+def _active(
+    name: str, kind: QueryKind, note_type: str, project: str, page_size: int, *, read_only: bool = False
+) -> Query:
+    return Query(
+        name=name,
+        kind=kind,
+        project=project,
+        read_only=read_only,
+        note_types=(note_type,),
+        filters=(("status", _STATUS[note_type]),),
+        page_size=page_size,
+        after_date=EPOCH_DATE,
+    )
+
+
+def _topic(profile: Profile, topic: str | None, size: Limits) -> Iterator[Query]:
+    words = one_line(mask(topic or "").text, _TOPIC_CHARS)
+    for name in (profile.project, *profile.read_projects) if words else ():
+        if name is not None:
+            own = name == profile.project
+            for kind in ("task", "decision"):
+                asked = _active(f"topic-{kind}s", "topic", kind, name, size.topic, read_only=not own)
+                yield msgspec.structs.replace(
+                    asked, name=asked.name if own else f"{asked.name}:{name}", text=words, after_date=None
+                )
+
+
+def unread(answers: Sequence[Answer], *, known: AbstractSet[str] = frozenset()) -> tuple[Unread, ...]:
+    """Return which notes must be read before `select` can judge them, each once, in the order of the plan.
+
+    A listing tells a note's type at most, never the rest of its frontmatter; some tell no content either. A hit not
+    read is withheld where its type, session or status decides.
+    """
+    wanted: dict[Unread, None] = {}
+    for answer in answers:
+        for hit in answer.hits:
+            silent = answer.query.kind in _NEED_FRONTMATTER and "type" not in hit.metadata
+            if hit.file_path and hit.file_path not in known and (silent or hit.content is None):
+                wanted[Unread(answer.query.project, hit.file_path)] = None
+    return tuple(wanted)
+
+
+def select(
+    answers: Sequence[Answer],
+    profile: Profile,
+    *,
+    known: AbstractSet[str] = frozenset(),
+    limits: Limits | None = None,
+) -> Selection:
+    """Return what of `answers`, given in the order of the plan, may be shown.
+
+    `known` are paths shown already, the branch's own checkpoint above all. A note counts once, where it comes first.
+    """
+    items: list[Item] = []
+    withheld: list[Withheld] = []
+    seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
+    sessions: set[str] = set()
+    size = limits or Limits()
+    for answer in answers:
+        for hit in _ordered(answer):
+            where = (answer.query.project, hit.file_path)
+            why = "shown elsewhere" if where in seen else _objection(answer.query, hit, profile)
+            if why is None and answer.query.kind == "prior_work":
+                why = _repeats(hit, sessions, size.shown_prior_work)
+            if why is None:
+                seen.add(where)
+                items.append(_item(answer.query, hit))
+            else:
+                withheld.append(Withheld(answer.query.name, hit.file_path, why))
+    return Selection(tuple(items), tuple(withheld))
+
+
+def _item(query: Query, hit: Hit) -> Item:
+    return Item(
+        section=query.kind,
+        title=hit.title,
+        path=hit.file_path,
+        text=hit.content or "",
+        project=query.project,
+        read_only=query.read_only,
+        truncated=hit.truncated,
+    )
+
+
+def _ordered(answer: Answer) -> Sequence[Hit]:
+    """Prior work newest first by its own times; everything else as it came."""
+    if answer.query.kind != "prior_work":
+        return answer.hits
+    return sorted(answer.hits, key=_ended, reverse=True)
+
+
+def _ended(hit: Hit) -> datetime:
+    for name in ("ended", "started"):
+        try:
+            told = datetime.fromisoformat(hit.metadata.get(name, ""))
+        except ValueError:
+            continue
+        return told if told.tzinfo else told.replace(tzinfo=UTC)
+    return _OLDEST
+
+
+def _objection(query: Query, hit: Hit, profile: Profile) -> str | None:
+    """Say why a hit is not shown. What names no path is no note but the server talking."""
+    told = {**dict(query.filters), **hit.metadata}
+    note_type = told.get("type", told.get("note_type", "")).lower()
+    wanted = _STATUS.get(note_type)
+    if not hit.file_path:
+        return "no note"
+    if query.note_types and note_type and note_type not in query.note_types:
+        return "another type"
+    if query.kind in {"neighbourhood", "recent"} and not note_type:
+        return "type not told"
+    if wanted is not None and told.get("status") != wanted:
+        return "not active or open"
+    if query.kind == "prior_work" or (note_type in _SESSION_TYPES and query.kind != "checkpoint"):
+        return None if _in_scope(note_type, told, profile) else "other work"
+    return None
+
+
+def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool:
+    if profile.kind == "coding":
+        return note_type in {"coding_session", ""} and told.get("repository") == profile.repository
+    if note_type == "coding_session":
+        return False
+    if "scope" in told:
+        return told["scope"] == profile.scope
+    return "type" in told and told.get("cwd") == profile.cwd
+
+
+def _repeats(hit: Hit, sessions: set[str], most: int) -> str | None:
+    """Each session counts once, by its newest note. Older agents name it `<host>_session_id`."""
+    told = hit.metadata
+    legacy = next((told[name] for name in sorted(told) if name.endswith("_session_id")), "")
+    session = told.get("session_id") or legacy or hit.file_path
+    if session in sessions:
+        return "an older note of the same session"
+    if len(sessions) >= most:
+        return "older work"
+    sessions.add(session)
+    return None
