@@ -63,8 +63,27 @@ def accept_handoff(answer: str, limit: int) -> Handoff | HandoffRefused:
             return HandoffRefused("missing-heading", name)
         if name in _REQUIRED_TEXT and not found[name]:
             return HandoffRefused("empty-section", name)
+    return Handoff(_canonical(found), found.get("Observations", ""), masked.count)
+
+
+def _canonical(found: Mapping[str, str]) -> str:
     text = "\n\n".join(f"## {name}\n\n{found[name] or 'None.'}" for name in HEADINGS)
-    return Handoff(f"{text}\n", found.get("Observations", ""), masked.count)
+    return f"{text}\n"
+
+
+def kept_text(handoff: Handoff) -> str:
+    """Return the text that is kept in bodies and given to the next synthesis; `from_kept` reads it back."""
+    if not handoff.observations:
+        return handoff.text
+    return f"{handoff.text}\n## Observations\n\n{handoff.observations}\n"
+
+
+def from_kept(text: str) -> Handoff | None:
+    """Return the handoff kept as `text`, or None if it is none."""
+    found = sections(text)
+    if any(name not in found for name in HEADINGS):
+        return None
+    return Handoff(_canonical(found), found.get("Observations", ""), 0)
 
 
 def sections(text: str) -> Mapping[str, str]:
