@@ -24,7 +24,7 @@ from journal.row import BranchRow, Header, pack_tip, unpack_tip
 type What = Literal["file", "guards", "header", "branch", "order", "chain", "event", "unknown", "submission", "body"]
 
 _EVENTS = """
-SELECT position, at_ms, tip, cause, type, CAST(payload AS BLOB), digest, branch, id FROM events
+SELECT position, at_ms, tip, cause, CAST(type AS BLOB), CAST(payload AS BLOB), digest, branch, id FROM events
 ORDER BY branch, position
 """
 _DIGEST_AT = "SELECT digest FROM events WHERE branch = ? AND position = ?"
@@ -147,7 +147,7 @@ def _stream(branch: BranchRow, rows: Iterable[sqlite3.Row], intents: _Intents) -
             yield Damage("chain", *here, "the digest does not follow from the row and what is before it")
         if pack_tip(unpack_tip(tip)) != tip:
             yield Damage("event", *here, "the tip is not stored in its one form")
-        yield from _event(here, type_, payload, intents)
+        yield from _event(here, type_.decode("utf-8", "surrogateescape"), payload, intents)
         place, previous, recorded = position, digest, id_
 
 

@@ -13,12 +13,14 @@ import tempfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
+from hashlib import sha256
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 from journal import chain, codec, disk
+from journal.chain import canonical
 from journal.errors import ChainBroken, JournalBusy, JournalDamaged, NoSuchPlace, RowUnreadable
-from journal.events import Event
 from journal.ids import BranchId, JournalId, SessionId, Sha256
 from journal.lock import holder
 from journal.row import BranchRow, Header, RawRow, Row, unpack_tip
@@ -28,7 +30,7 @@ CHUNK = 128
 
 _COPY_TRIES = 5
 _VERIFY = """
-SELECT position, at_ms, tip, cause, type, CAST(payload AS BLOB), digest FROM events
+SELECT position, at_ms, tip, cause, CAST(type AS BLOB), CAST(payload AS BLOB), digest FROM events
 WHERE branch = ? AND position > ? AND position <= ? ORDER BY position
 """
 _ROWS = "SELECT branch, position, at_ms, tip, cause, type, payload, digest FROM events "
@@ -39,7 +41,7 @@ _PART = _ROWS + "WHERE branch = ? AND position > ? AND position <= ? ORDER BY po
 _text = partial(str, encoding="utf-8", errors="surrogateescape")
 
 type _Value = str | bytes | int
-type _Stored = tuple[int, int, bytes | str | None, bytes | None, str, bytes, bytes]
+type _Stored = tuple[int, int, bytes | str | None, bytes | None, bytes, bytes, bytes]
 """position, at_ms, tip, cause, type, payload, digest: as verification reads them."""
 
 
@@ -188,53 +190,62 @@ def relink(branch: int, previous: bytes, row: _Stored) -> bytes | None:
     """Return the digest that `row` of `branch` would have after `previous`; None if its columns are of the wrong kind."""
     position, at_ms, tip, cause, type_, payload, _ = row
     try:
-        columns = (branch, position, at_ms, unpack_tip(tip), None if cause is None else cause.hex(), type_)
+        columns = (branch, position, at_ms, unpack_tip(tip), None if cause is None else cause.hex(), type_.decode())
         return chain.link(previous, columns, payload)
     except (TypeError, AttributeError, UnicodeError):
         return None
 
 
-def _proven(branch: int, place: int, previous: bytes, chunk: Sequence[_Stored]) -> Iterable[Row]:
+def _proven(branch: BranchId, place: int, previous: bytes, chunk: Sequence[_Stored]) -> Iterable[Row]:
     """Return the rows of `chunk`, all proven; or yield those before the first that is not, and raise for that one."""
-    digests: list[bytes | None] = []
+    try:
+        return _all_at_once(branch, place, previous, chunk)
+    except (TypeError, AttributeError, UnicodeError, RowUnreadable):
+        return _one_by_one(branch, place, previous, chunk)
+
+
+def _all_at_once(branch: BranchId, place: int, previous: bytes, chunk: Sequence[_Stored]) -> list[Row]:
+    """Return the rows of `chunk`, or raise without saying for which. Replay spends its time here: `chain.link`, inlined."""
+    positions, times, stored_tips, stored_causes, stored_types, payloads, digests = zip(*chunk, strict=True)
+    types = [type_.decode() for type_ in stored_types]
+    tips = [tip.hex() if tip.__class__ is bytes else tip for tip in stored_tips]
+    causes = [None if cause is None else cause.hex() for cause in stored_causes]
+    found: list[bytes] = []
+    for columns, payload in zip(zip(repeat(branch), positions, times, tips, causes, types), payloads):  # noqa: B905
+        previous = sha256(previous + canonical(columns) + b"\n" + payload).digest()
+        found.append(previous)
+    if found != list(digests) or positions != tuple(range(place + 1, place + 1 + len(chunk))):
+        raise ChainBroken("a row does not follow from what is before it")
+    events = codec.decode_many(types, payloads)
+    names = [digest.hex() for digest in found]
+    return [
+        Row(event=event, branch=branch, position=position, at_ms=at_ms, tip=tip, cause=cause, digest=name)
+        for event, position, at_ms, tip, cause, name in zip(events, positions, times, tips, causes, names, strict=True)
+    ]
+
+
+def _one_by_one(branch: BranchId, place: int, previous: bytes, chunk: Iterable[_Stored]) -> Iterator[Row]:
     for row in chunk:
-        digests.append(relink(branch, previous, row))
-        previous = row[6]
-    if digests == [row[6] for row in chunk] and chunk[0][0] == place + 1 and chunk[-1][0] == place + len(chunk):
-        try:
-            events = codec.decode_many([row[4] for row in chunk], [row[5] for row in chunk])
-        except RowUnreadable:
-            pass
-        else:
-            return [_row(branch, row, event) for row, event in zip(chunk, events, strict=True)]
-    return _until_the_bad_one(branch, place, zip(chunk, digests, strict=True))
-
-
-def _until_the_bad_one(branch: int, place: int, rows: Iterable[tuple[_Stored, bytes | None]]) -> Iterator[Row]:
-    for row, digest in rows:
+        position, at_ms, tip, cause, type_, payload, digest = row
         place += 1
-        if row[0] != place:
+        if position != place:
             raise ChainBroken("the row is missing", branch, place)
-        if digest != row[6]:
+        if relink(branch, previous, row) != digest:
             raise ChainBroken("the digest does not follow from the row and what is before it", branch, place)
         try:
-            event = codec.decode(row[4], row[5])
+            event = codec.decode(type_.decode(), payload)
         except RowUnreadable as error:
             raise error.at(branch, place) from error
-        yield _row(branch, row, event)
-
-
-def _row(branch: int, row: _Stored, event: Event) -> Row:
-    position, at_ms, tip, cause, _, _, digest = row
-    return Row(
-        event=event,
-        branch=BranchId(branch),
-        position=position,
-        at_ms=at_ms,
-        tip=unpack_tip(tip),
-        cause=None if cause is None else Sha256(cause.hex()),
-        digest=Sha256(digest.hex()),
-    )
+        yield Row(
+            event=event,
+            branch=branch,
+            position=position,
+            at_ms=at_ms,
+            tip=unpack_tip(tip),
+            cause=None if cause is None else Sha256(cause.hex()),
+            digest=Sha256(digest.hex()),
+        )
+        previous = digest
 
 
 @contextmanager

@@ -38,7 +38,8 @@ class HitRef(Part, frozen=True, kw_only=True):
     file_path: Path
     checksum: Name | None
     characters: Count
-    treatment: Literal["used", "cut", "withheld"]
+    treatment: Literal["kept", "used", "cut", "withheld"]
+    """`kept` may go into a brief; the others are said of one that was made."""
     why: Word
 
 
