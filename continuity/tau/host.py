@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -264,3 +265,21 @@ def register_command(tau: Tau, name: str, run: Callable[[str], str | None], *, d
         return run(arguments)
 
     tau.register_command(name, handler, description=description, usage=usage)
+
+
+def extension_sources() -> list[Path]:
+    """Return the sources of the extensions in this process, in loading order.
+
+    Tau never forgets a module it loaded. Of two with one name only the newer
+    counts: Tau itself would keep the first it is given, and that is an
+    earlier generation's, or another project's.
+    """
+    sources: dict[str, Path] = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.startswith("tau_extension_") and "." not in name and isinstance(file, str):
+            folders = cast("list[str]", list(getattr(module, "__path__", ())))
+            source = Path(folders[0] if folders else file)
+            sources.pop(source.stem, None)
+            sources[source.stem] = source
+    return [source for source in sources.values() if source.exists()]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Literal, Protocol, cast
 
 import anyio
 import anyio.to_thread
-from tau_agent.messages import AssistantMessage, UserMessage
+from tau_agent.messages import AgentMessage, AssistantMessage, UserMessage
 from tau_agent.provider import ModelProvider
 from tau_agent.provider_events import AssistantDoneEvent, AssistantErrorEvent, AssistantMessageEvent
 from tau_coding import (
@@ -27,12 +26,19 @@ from tau_coding import (
     load_provider_settings,
     provider_thinking_levels,
 )
-from tau_coding.extensions import DynamicProvider, DynamicProviderError, ExtensionRuntime, ProviderAuthError
+from tau_coding.extensions import (
+    DynamicProvider,
+    DynamicProviderError,
+    ExtensionError,
+    ExtensionRuntime,
+    ProviderAuthError,
+)
 from tau_coding.provider_config import ProviderConfig
 from tau_coding.provider_runtime import create_dynamic_model_provider, create_model_provider
 from tau_coding.session import is_context_overflow_error
 
-from continuity.tau.host import Context
+from continuity.shell.ports import ModelFailed
+from continuity.tau.host import Context, extension_sources
 
 type Unavailable = Literal[
     "timeout",
@@ -56,12 +62,11 @@ _STATUS = re.compile(r"\bstatus (\d{3})\b")
 _looking_up: ContextVar[bool] = ContextVar("continuity_provider_lookup", default=False)
 
 
-class ModelUnavailable(Exception):
+class ModelUnavailable(ModelFailed):
     """No usable answer; the session and its history are untouched. Carries a code, never a provider's words."""
 
     def __init__(self, code: Unavailable) -> None:
         super().__init__(code)
-        self.code: Unavailable = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,12 @@ class ModelAnswer:
     tokens_in: int
     tokens_out: int
     model: str
+
+
+class _Summarizing(Protocol):
+    """The proposed interface of level A, in no release of Tau yet."""
+
+    async def summarize(self, messages: Sequence[AgentMessage], *, instructions: str, timeout: float) -> str: ...
 
 
 class _Closable(ModelProvider, Protocol):
@@ -176,6 +187,27 @@ class ModelCall:
         return self._dynamic[key]
 
 
+async def summarize_by_host(context: Context, text: str, *, instructions: str, timeout_seconds: float) -> ModelAnswer:
+    """Let the host ask its own model: the one way to a provider object that an embedder handed in. Level A only.
+
+    Raises:
+        ModelUnavailable: No usable answer, or the context is no longer the session's.
+    """
+    messages = [UserMessage(content=text)]
+    try:
+        with anyio.fail_after(timeout_seconds):
+            answer = await cast("_Summarizing", context).summarize(
+                messages, instructions=instructions, timeout=timeout_seconds
+            )
+    except TimeoutError as error:
+        raise ModelUnavailable("timeout") from error
+    except (ExtensionError, RuntimeError, ValueError, OSError) as error:
+        raise ModelUnavailable("provider-error") from error
+    if not answer.strip():
+        raise ModelUnavailable("empty")
+    return ModelAnswer(answer, 0, 0, context.model)
+
+
 def _durable(config: ProviderConfig, of: ModelSnapshot, store: FileCredentialStore) -> _Closable:
     levels = provider_thinking_levels(config, model=of.model)
     return create_model_provider(
@@ -197,7 +229,7 @@ async def _looked_up(of: ModelSnapshot, settings: ProviderSettings, store: FileC
     try:
         runtime.load(
             TauResourcePaths(root=of.paths.home, cwd=of.cwd, agents_root=of.paths.agents_home, paths=of.paths),
-            extra_paths=_loaded_extensions(),
+            extra_paths=extension_sources(),
             include_resource_dirs=False,
         )
         return await _from_runtime(runtime, of)
@@ -217,24 +249,6 @@ async def _from_runtime(runtime: ExtensionRuntime, of: ModelSnapshot) -> Dynamic
         return definition
     refreshed = await runtime.provider_registry.refresh(of.provider, timeout_seconds=_REFRESH_SECONDS)
     return refreshed.provider or definition
-
-
-def _loaded_extensions() -> list[Path]:
-    """Return the sources of the extensions in this process, in loading order.
-
-    Tau never forgets a module it loaded. Of two with one name only the newer
-    counts: Tau itself would keep the first it is given, and that is an
-    earlier generation's, or another project's.
-    """
-    sources: dict[str, Path] = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name.startswith("tau_extension_") and "." not in name and isinstance(file, str):
-            folders = cast("list[str]", list(getattr(module, "__path__", ())))
-            source = Path(folders[0] if folders else file)
-            sources.pop(source.stem, None)
-            sources[source.stem] = source
-    return [source for source in sources.values() if source.exists()]
 
 
 async def _last_message(provider: _Closable, model: str, text: str, instructions: str) -> AssistantMessage:

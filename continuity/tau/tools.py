@@ -1,131 +1,100 @@
-"""Offers tools to Tau's agent in our terms; it neither knows nor alters what a tool does."""
+"""Offers bridged tools to Tau's agent; it neither knows nor alters what a tool does."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import cast
 
 import anyio
 from tau_agent.messages import ImageContent, TextContent
 from tau_agent.tools import AgentTool, AgentToolResult, ToolCancellationToken, ToolUpdateCallback
+from tau_agent.types import JSONValue
 
+from continuity.memory.tools import ImageBlock, TextBlock, ToolReply, ToolSpec
 from continuity.tau.entries import Json
 from continuity.tau.host import Tau
 
 _POLL_SECONDS = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class TextBlock:
-    """Text for the model."""
-
-    text: str
+def _aborted() -> ToolReply:
+    return ToolReply(blocks=(TextBlock("Operation aborted"),), is_error=True, details={})
 
 
-@dataclass(frozen=True, slots=True)
-class ImageBlock:
-    """An image for the model, base64."""
+@dataclass(slots=True)
+class ToolRun:
+    """One call while it runs, as its handler sees it."""
 
-    data: str
-    mime_type: str
-
-
-class Reply(Protocol):
-    """A tool's answer."""
-
-    @property
-    def blocks(self) -> tuple[TextBlock | ImageBlock, ...]: ...
-
-    @property
-    def is_error(self) -> bool: ...
-
-    @property
-    def details(self) -> Json:
-        """For the session file and whoever renders it; the model does not see it."""
-        ...
+    if_aborted: Callable[[], ToolReply] = _aborted
+    """What to answer when Tau wishes the call to end: only the handler knows what was already sent."""
 
 
-class Signal(Protocol):
-    """Tau's wish that a running tool ends; the call is cancelled as well."""
-
-    def is_cancelled(self) -> bool: ...
-
-
-type ToolHandler = Callable[[Mapping[str, Json], Signal | None], Awaitable[Reply]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSpec:
-    """A tool as Tau's agent sees it."""
-
-    name: str
-    description: str
-    schema: Mapping[str, Json]
-    handler: ToolHandler
-    label: str = ""
-    prompt_snippet: str | None = None
+type ToolHandler = Callable[[Mapping[str, Json], ToolRun], Awaitable[ToolReply]]
 
 
 class ToolFailed(Exception):
     """The tool answered with an error. Tau knows no other way to mark one; its text is all that the model sees."""
 
 
-def register_tool(tau: Tau, spec: ToolSpec) -> None:
-    """Register `spec`; Tau keeps the first registration of a name."""
+def register_tool(tau: Tau, spec: ToolSpec, handler: ToolHandler) -> None:
+    """Offer `spec` to the agent; Tau keeps the first registration of a name.
+
+    Tau interrupts a call either by cancelling its task, which passes through
+    the handler, or over RPC by a flag alone: then the handler is cancelled
+    here and `ToolRun.if_aborted` answers for it.
+    """
 
     async def execute(
         tool_call_id: str,
-        arguments: Mapping[str, Json],
+        arguments: Mapping[str, JSONValue],
         signal: ToolCancellationToken | None = None,
         on_update: ToolUpdateCallback | None = None,
     ) -> AgentToolResult:
         del tool_call_id, on_update
-        reply = await _until_cancelled(spec.handler, arguments, signal)
+        reply = await _until_aborted(handler, arguments, signal)
         if reply.is_error:
             raise ToolFailed(_text_of(reply))
-        return AgentToolResult(content=[_content(block) for block in reply.blocks], details=reply.details)
+        details = cast("dict[str, JSONValue]", dict(reply.details)) if reply.details else None
+        return AgentToolResult(content=[_content(block) for block in reply.blocks], details=details)
 
     tau.register_tool(
         AgentTool(
             name=spec.name,
-            label=spec.label or spec.name,
+            label=spec.name,
             description=spec.description,
-            parameters=spec.schema,
+            parameters=cast("Mapping[str, JSONValue]", spec.schema),
             execute_fn=execute,
-            prompt_snippet=spec.prompt_snippet,
         )
     )
 
 
-async def _until_cancelled(handler: ToolHandler, arguments: Mapping[str, Json], signal: Signal | None) -> Reply:
-    """Run `handler`, and cancel it when `signal` is set: an abort over RPC sets a flag and nothing else.
-
-    Raises:
-        ToolFailed: Tau wished it to end; what the handler had begun is the handler's to settle.
-    """
+async def _until_aborted(
+    handler: ToolHandler, arguments: Mapping[str, Json], signal: ToolCancellationToken | None
+) -> ToolReply:
+    run = ToolRun()
     if signal is None:
-        return await handler(arguments, None)
-    outcome: Reply | Exception = ToolFailed("Operation aborted")
+        return await handler(arguments, run)
+    outcome: ToolReply | Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_cancel_when_set, signal, group.cancel_scope)
         try:
-            outcome = await handler(arguments, signal)
+            outcome = await handler(arguments, run)
         except Exception as error:  # noqa: BLE001 - raised again below, outside the task group that would wrap it
             outcome = error
         group.cancel_scope.cancel()
     if isinstance(outcome, Exception):
         raise outcome
-    return outcome
+    return run.if_aborted() if outcome is None else outcome
 
 
-async def _cancel_when_set(signal: Signal, scope: anyio.CancelScope) -> None:
+async def _cancel_when_set(signal: ToolCancellationToken, scope: anyio.CancelScope) -> None:
     while not signal.is_cancelled():  # noqa: ASYNC110 - Tau offers a flag to look at, and no event
         await anyio.sleep(_POLL_SECONDS)
     scope.cancel()
 
 
-def _text_of(reply: Reply) -> str:
+def _text_of(reply: ToolReply) -> str:
     return "\n".join(block.text for block in reply.blocks if isinstance(block, TextBlock)) or "The tool failed."
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes import relay
 from tests.fakes.scripted_model import KEY_ENV, Json, provider_files
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SHIM = "from continuity.tau.extension import setup\n"
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
 
@@ -65,10 +66,15 @@ class TauHome:
             "TAU_NO_UPDATE_CHECK": "1",
             "NO_COLOR": "1",
             "PYTHONUTF8": "1",
-            "PYTHONPATH": str(REPOSITORY),
             KEY_ENV: "not-a-key",
             **(extra or {}),
         }
+
+
+def relayed(folder: Path, command: str, *args: str) -> dict[str, Json]:
+    """Return the settings that put the relay in front of a memory server; its switches and log are in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return {"command": sys.executable, "args": [relay.__file__, str(folder), command, *args]}
 
 
 def make_tau_home(

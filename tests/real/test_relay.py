@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import relay
+from tests.fakes.basic_memory import ARGS, COMMAND, BasicMemoryHome
 
 CAPTURE = "ab" * 32
 SCHEMA = Path(__file__).parents[2] / "journal" / "schema.sql"
@@ -31,18 +34,34 @@ for line in sys.stdin:
 class Host:
     """Tau's place: speaks JSON-RPC lines to the relay."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *command: str, environment: Mapping[str, str] = os.environ) -> None:
         self.folder = folder
+        server = command or (sys.executable, "-c", SERVER, str(folder / "reached"))
         self.process = subprocess.Popen(
-            [sys.executable, relay.__file__, str(folder), sys.executable, "-c", SERVER, str(folder / "reached")],
+            [sys.executable, relay.__file__, str(folder), *server],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, relay.JOURNALS_ENV: str(folder / "*.journal")},
+            stderr=subprocess.DEVNULL,
+            env={**environment, relay.JOURNALS_ENV: str(folder / "*.journal")},
             start_new_session=True,
         )
 
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
     def write(self, number: int = 1) -> None:
-        arguments = {"title": "t", "metadata": {"capture_id": CAPTURE}}
+        arguments = {
+            "title": "held",
+            "directory": "kept",
+            "content": "text",
+            "project": "main",
+            "metadata": {"capture_id": CAPTURE},
+        }
         params = {"name": "write_note", "arguments": arguments}
         self.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
 
@@ -86,11 +105,7 @@ def host(tmp_path: Path) -> Generator[Host]:
     try:
         yield made
     finally:
-        made.process.kill()
-        made.process.wait(10)
-        for pipe in (made.process.stdin, made.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        made.end()
 
 
 def test_an_answer_held_back_has_reached_the_server(host: Host, tmp_path: Path) -> None:
@@ -161,3 +176,22 @@ def test_it_looks_into_the_journal_before_it_passes_a_write_on(host: Host, tmp_p
     assert passed["journals"] == [
         {"path": str(path), "newest": "gap.v1", "newest_of_capture": "write-intended.v1", "submitted": True}
     ]
+
+
+def test_in_front_of_the_real_server_a_note_exists_while_its_answer_is_held(tmp_path: Path) -> None:
+    memory = BasicMemoryHome(tmp_path / "memory")
+    host = Host(tmp_path, COMMAND, *ARGS, environment=memory.environment())
+    try:
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        host.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})
+        host.answer()
+        host.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        (tmp_path / relay.HOLD).touch()
+        host.write()
+        held = until(lambda: next((line for line in host.log() if line["what"] == "answer-held"), None), seconds=60)
+        assert (held["tool"], held["error"]) == ("write_note", False)
+        until(lambda: next(iter(memory.notes.glob("kept/*.md")), None))
+        host.leave()
+        assert host.process.wait(60) == 0
+    finally:
+        host.end()

@@ -1,0 +1,83 @@
+"""The shell sees a path, not a file: its root, its public messages, what was folded, and which briefs are still shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tau_agent.messages import UserMessage
+from tau_agent.session.entries import (
+    CompactionEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    MessageEntry,
+    SessionEntry,
+    SessionInfoEntry,
+)
+from tau_agent.session.jsonl import entry_to_json_line
+from tau_agent.types import JSONValue
+
+from continuity.capture import RECEIPT_NAMESPACE
+from continuity.shell.ports import PathView, SessionSource
+from continuity.tau.adapters import FileSource, ToldSource
+from continuity.tau.entries import BRIEF_TYPE, MessageKey
+
+BRIEF = "ab" * 32
+
+
+def said(entry_id: str, parent: str, at_ms: int) -> SessionEntry:
+    return MessageEntry(id=entry_id, parent_id=parent, message=UserMessage(content=entry_id, timestamp=at_ms))
+
+
+def brief(entry_id: str, parent: str) -> SessionEntry:
+    details: JSONValue = {"digest": BRIEF, "token": "t"}
+    return CustomMessageEntry(id=entry_id, parent_id=parent, custom_type=BRIEF_TYPE, content="b", details=details)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> FileSource:
+    entries = [
+        SessionInfoEntry(id="i"),
+        said("u1", "i", 1),
+        brief("b1", "u1"),
+        CustomEntry(id="r1", parent_id="b1", namespace=RECEIPT_NAMESPACE, data={"capture_id": "c"}),
+        said("u2", "r1", 2),
+        CompactionEntry(id="k1", parent_id="u2", summary="s", first_kept_entry_id="u2"),
+        said("u3", "k1", 3),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(entry_to_json_line(entry) for entry in entries))
+    return FileSource(path)
+
+
+async def test_a_path_is_told_from_its_root_to_its_tip(source: FileSource) -> None:
+    asked: SessionSource = source
+    view = await asked.view(None)
+    assert (view.root, view.tip) == ("i", "u3")
+    assert [message.text for message in view.public] == ["u1", "u2", "u3"]
+    assert (view.compactions, view.receipts) == (("k1",), ({"capture_id": "c"},))
+
+
+async def test_a_compaction_takes_the_brief_out_of_context(source: FileSource) -> None:
+    before = await source.view(MessageKey("user", "u2", 2))
+    after = await source.view(None)
+    assert (before.briefs_in_context, after.briefs_in_context) == (frozenset({BRIEF}), frozenset())
+
+
+async def test_only_an_anchor_that_was_found_makes_a_path_certain(source: FileSource) -> None:
+    assert (await source.look(MessageKey("user", "u3", 3))).certain
+    assert not (await source.look(MessageKey("user", "u3", 4))).certain
+    assert not (await source.look(None)).certain
+
+
+async def test_a_session_without_a_file_yet_is_empty(tmp_path: Path) -> None:
+    empty = PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset())
+    assert await FileSource(tmp_path / "none.jsonl").view(None) == empty
+    assert await ToldSource().view(None) == empty
+
+
+async def test_what_a_host_told_is_seen_as_what_a_file_tells(source: FileSource) -> None:
+    seen = await source.view(None)
+    told = ToldSource()
+    told.tell(source.file.active_path().entries)
+    assert await told.view(None) == seen
