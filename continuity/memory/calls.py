@@ -11,6 +11,8 @@ import msgspec
 
 type Json = bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None
 type Object = Mapping[str, Json]
+type Schema = Mapping[str, object]
+"""A JSON Schema. Not `Object`: msgspec reads no recursive type, and the inventory is read by it."""
 
 
 class Ticket:

@@ -21,7 +21,7 @@ from mcp.shared.transport_context import TransportContext
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from continuity.memory import transport
-from continuity.memory.calls import TICKET, Answer, Object, Ticket
+from continuity.memory.calls import TICKET, Answer, Object, Schema, Ticket
 from continuity.memory.errors import (
     AnswerUnreadable,
     CallFailed,
@@ -88,7 +88,7 @@ class MemoryConnection:
         self._server = server
         self._dispatcher = dispatcher
         self._leaving = False
-        self._output_schemas: dict[str, Object] = {}
+        self._output_schemas: dict[str, Schema] = {}
 
     @property
     def process(self) -> Process:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from continuity.memory.calls import Object
+from continuity.memory.calls import Schema
 from continuity.memory.server import ServerSpec, fingerprint, selects_config
 from journal.ids import Sha256
 
@@ -25,8 +25,8 @@ class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str = ""
-    schema: Object | None = None
-    output_schema: Object | None = None
+    schema: Schema | None = None
+    output_schema: Schema | None = None
     read_only: bool | None = None
     """What the server's annotation says; null when it says nothing."""
 

@@ -225,15 +225,19 @@ async def search_notes(
 
 
 async def build_context(
-    caller: Caller, project: str, permalink: str, seconds: float, *, page_size: int = 5, max_related: int = 10
+    caller: Caller, project: str, permalink: str, seconds: float, *, page_size: int = 5, max_related: int = 30
 ) -> SearchResult:
-    """Return the note at `permalink` and its neighbours in the graph, without their bodies."""
+    """Return the note at `permalink` and its neighbours in the graph, without their bodies.
+
+    The server counts each link as related too, so `max_related` is several times the neighbours wanted.
+    """
     arguments: Object = {
         "project": project,
         "url": f"memory://{permalink}",
         "depth": 1,
         "page_size": page_size,
         "max_related": max_related,
+        "timeframe": None,  # the default forgets neighbours after a week
         "compact": True,
         "output_format": "json",
     }

@@ -6,10 +6,10 @@ from jsonschema import SchemaError, validators  # type: ignore[import-untyped] #
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from continuity.memory.calls import Json, Object
+from continuity.memory.calls import Json, Schema
 
 
-def conforms(value: Json, schema: Object) -> bool:
+def conforms(value: Json, schema: Schema) -> bool:
     """Return whether `value` satisfies `schema`; references are followed inside the schema and nowhere else."""
     try:
         validator = validators.validator_for(schema)

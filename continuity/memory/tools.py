@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from continuity.memory.calls import Answer, Caller, Json, Object, Ticket, parsed, payload
+from continuity.memory.calls import Answer, Caller, Json, Object, Schema, Ticket, parsed, payload
 from continuity.memory.errors import CallFailed, CallRejected
 from continuity.memory.inventory import ListedTool
 from journal.events.writes import Outcome
@@ -33,7 +33,7 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     original: str
     description: str
-    schema: Object
+    schema: Schema
     mutating: bool
     """True unless the server says that the tool only reads."""
 

@@ -23,10 +23,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-WRITE = {"name": "write_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}}
+type Record = dict[str, Any]
+
+WRITE: Record = {"name": "write_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}}
 WRAPPED = {"type": "object", "properties": {"result": {"type": "object"}}, "required": ["result"]}
 READS = ("read_note", "search_notes", "build_context", "recent_activity", "list_memory_projects")
-TOOLS: list[dict[str, Any]] = [
+TOOLS: list[Record] = [
     WRITE | {"outputSchema": WRAPPED},
     *({"name": n, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}} for n in READS),
 ]
@@ -50,8 +52,8 @@ class FakeMemory:
         (self.folder / "release").touch()
 
     @property
-    def notes(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = _read_json(self.folder / "notes.json", {})
+    def notes(self) -> dict[str, Record]:
+        found: dict[str, Record] = _read_json(self.folder / "notes.json", {})
         return found
 
     def put(self, path: str, content: str, **frontmatter: str) -> None:
@@ -85,11 +87,17 @@ def _write_json(path: Path, value: Any) -> None:
     beside.replace(path)
 
 
-def _note(path: str, content: str, frontmatter: dict[str, Any]) -> dict[str, Any]:
+def _note(path: str, content: str, frontmatter: Record) -> Record:
     title = Path(path).stem
     checksum = hashlib.sha256(json.dumps([content, frontmatter]).encode()).hexdigest()
     permalink = "main/" + path.removesuffix(".md").lower()
-    found = {"title": title, "file_path": path, "permalink": permalink, "content": content, "checksum": checksum}
+    found: Record = {
+        "title": title,
+        "file_path": path,
+        "permalink": permalink,
+        "content": content,
+        "checksum": checksum,
+    }
     return found | {"frontmatter": {"title": title, "permalink": permalink} | frontmatter}
 
 
@@ -100,8 +108,8 @@ class Server:
         self.fake = FakeMemory(folder)
         self.lock = threading.Lock()
 
-    def faults(self) -> dict[str, Any]:
-        found: dict[str, Any] = _read_json(self.fake.folder / "faults.json", {})
+    def faults(self) -> Record:
+        found: Record = _read_json(self.fake.folder / "faults.json", {})
         return found
 
     def run(self) -> None:
@@ -116,14 +124,14 @@ class Server:
             time.sleep(0.05)
         os._exit(0)
 
-    def log(self, request: dict[str, Any]) -> None:
-        params = request.get("params") or {}
+    def log(self, request: Record) -> None:
+        params: Record = request.get("params") or {}
         name = params.get("name") if request["method"] == "tools/call" else request["method"]
         entry = {"name": name, "method": request["method"], "id": request.get("id"), "params": params}
         with (self.fake.folder / "calls.jsonl").open("a") as log:
             log.write(json.dumps(entry) + "\n")
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Record) -> None:
         self.raw(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
 
     def raw(self, text: str) -> None:
@@ -131,12 +139,12 @@ class Server:
             sys.stdout.write(text)
             sys.stdout.flush()
 
-    def answer(self, request: dict[str, Any]) -> None:
+    def answer(self, request: Record) -> None:
         match request["method"]:
             case "initialize":
                 self.greet(request["id"], self.faults().get("initialize"))
             case "tools/list":
-                self.list_tools(request["id"], (request.get("params") or {}).get("cursor"))
+                self.list_tools(request["id"], request.get("params", {}).get("cursor"))
             case "tools/call":
                 self.call(request["id"], request["params"])
             case _:
@@ -151,30 +159,31 @@ class Server:
             self.send({"id": number, "error": {"code": -32603, "message": "no"}})
         if fault is None:
             info = {"name": "Fake Memory", "version": "1"}
-            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+            result: Record = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
             self.send({"id": number, "result": result})
 
     def list_tools(self, number: int, cursor: str | None) -> None:
-        plan = self.faults().get("tools") or {}
-        pages = plan.get("pages") or [TOOLS]
+        plan: Record = self.faults().get("tools") or {}
+        pages: list[list[Record]] = plan.get("pages") or [TOOLS]
         index = int(cursor or 0)
         if index and index == plan.get("broken_after"):
             self.send({"id": number, "error": {"code": -32603, "message": "no"}})
             return
-        result: dict[str, Any] = {"tools": pages[index] if index < len(pages) else []}
+        result: Record = {"tools": pages[index] if index < len(pages) else []}
         if plan.get("endless") or index + 1 < len(pages):
             result["nextCursor"] = str(index + 1)
         if plan.get("repeat"):
             result["nextCursor"] = "0"
         self.send({"id": number, "result": result})
 
-    def call(self, number: int, params: dict[str, Any]) -> None:
-        name, arguments = params["name"], params.get("arguments") or {}
-        steps = self.faults().get(name)
+    def call(self, number: int, params: Record) -> None:
+        name = params["name"]
+        arguments: Record = params.get("arguments") or {}
+        steps: list[Any] | None = self.faults().get(name)
         if steps is None:
             self.send({"id": number, "result": getattr(self, name)(arguments)})
             return
-        result: dict[str, Any] | None = None
+        result: Record | None = None
         for step in steps:
             if step == "store":
                 result = getattr(self, name)(arguments)
@@ -182,53 +191,38 @@ class Server:
                 return
         self.send({"id": number, "result": result or _json_result({"action": "created", "file_path": "lie.md"})})
 
-    def spoil(self, step: Any, number: int, arguments: dict[str, Any]) -> bool:
+    def spoil(self, step: Any, number: int, arguments: Record) -> bool:
         """Carry out one faulty step; return whether the request is done with."""
         match step:
             case "hold":
                 while not (self.fake.folder / "release").exists():
                     time.sleep(0.01)
                 return False
-            case {"sleep": float() | int() as seconds}:
+            case {"sleep": seconds}:
                 time.sleep(seconds)
                 return False
             case "exit":
                 os._exit(9)
-            case "garbage":
-                self.raw("%% not json\n")
-            case "wrong-id":
-                self.send({"id": number + 1000, "result": _json_result({"action": "created"})})
-            case "truncated":
-                self.raw('{"jsonrpc": "2.0", "id": ' + str(number) + ', "result": {"content": [{"type": "te\n')
-            case "empty":
-                self.send({"id": number, "result": {"content": []}})
-            case "invalid":
-                self.send({"id": number, "result": {"content": [], "structuredContent": {"results": 5}}})
-            case "text":
-                self.send({"id": number, "result": {"content": [_text("Failed to write: disk full")]}})
-            case "rpc-error":
-                self.send({"id": number, "error": {"code": -32000, "message": "internal trouble"}})
-            case {"error": str(text)}:
-                self.send({"id": number, "result": {"content": [_text(text)], "isError": True}})
-            case {"code": str(code)}:
-                text = json.dumps({"action": "conflict", "error": code, "file_path": _path(arguments)})
-                self.send({"id": number, "result": {"content": [_text(text)], "isError": True}})
-        return True
+            case "silent":
+                return True
+            case _:
+                self.raw(spoiled(step, number, arguments) + "\n")
+                return True
 
-    def write_note(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def write_note(self, arguments: Record) -> Record:
         path = _path(arguments)
         with self.lock:
             if path in self.fake.notes:
                 conflict = {"action": "conflict", "error": "NOTE_ALREADY_EXISTS", "file_path": path}
                 return {"content": [_text(json.dumps(conflict))], "isError": True}
-            metadata = {"type": arguments.get("note_type", "note"), **(arguments.get("metadata") or {})}
+            metadata: Record = {"type": arguments.get("note_type", "note"), **(arguments.get("metadata") or {})}
             self.fake.put(path, arguments["content"], **metadata)
         note = self.fake.notes[path]
         return _json_result(
             {k: note[k] for k in ("title", "permalink", "file_path", "checksum")} | {"action": "created"}
         )
 
-    def read_note(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def read_note(self, arguments: Record) -> Record:
         wanted = arguments["identifier"]
         found = [n for n in self.fake.notes.values() if wanted in {n["file_path"], n["title"], n.get("was")}]
         if len(found) > 1:
@@ -238,32 +232,59 @@ class Server:
             return _json_result(empty | {"error": "NOTE_NOT_FOUND", "message": "Note not found"})
         return _json_result(found[0] | {"content": "\n" + found[0]["content"]})
 
-    def search_notes(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def search_notes(self, arguments: Record) -> Record:
         index = self.faults().get("index")
         if index == "required":
             text = "# Project Index Required\n\nRun the indexer first."
             return {"content": [_text(text)], "structuredContent": {"result": text}}
-        filters, query = arguments.get("metadata_filters") or {}, arguments.get("query")
+        filters: Record = arguments.get("metadata_filters") or {}
+        query = arguments.get("query")
         found = [
-            n | {"type": "entity", "content_truncated": False, "metadata": {}}
+            n | {"type": "entity"}
             for n in self.fake.notes.values()
             if all(n["frontmatter"].get(k) == v for k, v in filters.items())
             and (query is None or query in n["title"] or query in n["content"])
         ]
         return _json_result({"results": [] if index == "lag" else found, "has_more": False})
 
-    def list_memory_projects(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def list_memory_projects(self, arguments: Record) -> Record:
         source = self.faults().get("source", "local")
         return _json_result({"projects": [{"name": "main", "source": source, "is_default": True}]})
 
-    def build_context(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def build_context(self, arguments: Record) -> Record:
         return _json_result({"results": [], "has_more": False})
 
-    def recent_activity(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def recent_activity(self, arguments: Record) -> Record:
         return _json_result([n | {"type": "entity"} for n in self.fake.notes.values()])
 
 
-def _path(arguments: dict[str, Any]) -> str:
+def spoiled(step: Any, number: int, arguments: Record) -> str:
+    """Return the line that stands where an answer was due."""
+    answer: Record = {"jsonrpc": "2.0", "id": number}
+    match step:
+        case "garbage":
+            return "%% not json"
+        case "truncated":
+            return '{"jsonrpc": "2.0", "id": ' + str(number) + ', "result": {"content": [{"type": "te'
+        case "wrong-id":
+            answer |= {"id": number + 1000, "result": _json_result({"action": "created"})}
+        case "empty":
+            answer |= {"result": {"content": []}}
+        case "invalid":
+            answer |= {"result": {"content": [_text("{}")], "structuredContent": {"results": 5}}}
+        case "text":
+            answer |= {"result": {"content": [_text("Failed to write: disk full")]}}
+        case {"error": text}:
+            answer |= {"result": {"content": [_text(text)], "isError": True}}
+        case {"code": code}:
+            conflict = json.dumps({"action": "conflict", "error": code, "file_path": _path(arguments)})
+            answer |= {"result": {"content": [_text(conflict)], "isError": True}}
+        case _:
+            answer |= {"error": {"code": -32000, "message": "internal trouble"}}
+    return json.dumps(answer)
+
+
+def _path(arguments: Record) -> str:
     return f"{arguments['directory']}/{arguments['title']}.md"
 
 
@@ -271,7 +292,7 @@ def _text(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def _json_result(value: Any) -> dict[str, Any]:
+def _json_result(value: Any) -> Record:
     return {"content": [_text(json.dumps(value))], "structuredContent": {"result": value}}
 
 
