@@ -16,16 +16,16 @@ from journal.row import Header, Record, Row, WriterRecord
 from journal.store import Journal
 from tests import facts
 
-HEADER = Header(
-    format=1, journal_id=JournalId("0" * 32), session_id=SessionId("session-1"), root=EntryId("aa00")
-)
+HEADER = Header(format=1, journal_id=JournalId("0" * 32), session_id=SessionId("session-1"), root=EntryId("aa00"))
 MAIN = BranchId(1)
 WRITER = WriterRecord(writer=WriterId("writer-1"), process=facts.PROCESS)
 BODY = "what was decided: ü \u2028 \x85 \x00 \r"
 OTHER_BODY = "and why"
 
 
-def record(event: Event, *, tip: str | None = "aa01", cause: Sha256 | None = None, at_ms: int = 1_700_000_000_000) -> Record:
+def record(
+    event: Event, *, tip: str | None = "aa01", cause: Sha256 | None = None, at_ms: int = 1_700_000_000_000
+) -> Record:
     """One event, ready to be appended."""
     return Record(event=event, at_ms=at_ms, tip=None if tip is None else EntryId(tip), cause=cause)
 
@@ -62,7 +62,11 @@ async def write_all_kinds(path: Path) -> None:
         await journal.append(MAIN, rest, expected=1, bodies=kept(BODY))
         third = [record(facts.intended()), record(facts.settled(), tip="00" * 16)]
         await journal.append(MAIN, third, expected=4)
-        left = [record(facts.settled(7)), record(facts.intended(CaptureId("d" * 64))), record(facts.settled(8), tip=None)]
+        left = [
+            record(facts.settled(7)),
+            record(facts.intended(CaptureId("d" * 64))),
+            record(facts.settled(8), tip=None),
+        ]
         await journal.fork(MAIN, 3, left, bodies=kept(OTHER_BODY))
         await journal.fork(BranchId(2), 5, settled(2))
         await journal.fork(MAIN, 0, settled(1))
@@ -97,5 +101,3 @@ def read(path: Path, branch: int = MAIN, at: int | None = None) -> list[Row]:
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Every file in `folder` with its bytes."""
     return {file.name: file.read_bytes() for file in folder.iterdir()}
-
-

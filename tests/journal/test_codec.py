@@ -1,0 +1,132 @@
+"""What the codec stores comes back as it went in; what would not is refused before it is stored."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journal import codec
+from journal.errors import EventDamaged, EventRejected, UnknownEvent
+from journal.events import Event, NoteMoved, TipsMapped, WorkBegun
+from tests.journal.samples import SAMPLES
+
+CAPTURE: Any = "c" * 64
+AWKWARD = "NUL \x00, U+2028 \u2028, U+2029 \u2029, U+0085 \x85, CR \r, VT \x0b, BOM \ufeff, \U0001f600"
+
+
+def moved(path: str) -> NoteMoved:
+    return NoteMoved(capture_id=CAPTURE, file_path=path)
+
+
+@pytest.mark.parametrize("event", SAMPLES, ids=lambda event: type(event).__name__)
+def test_an_event_comes_back_as_it_went_in(event: Event) -> None:
+    assert codec.decode(*codec.encode(event)) == event
+
+
+@given(st.text(max_size=1024))
+def test_any_text_within_bounds_comes_back(text: str) -> None:
+    assert codec.decode(*codec.encode(moved(text))) == moved(text)
+
+
+def test_a_payload_is_one_line_of_sorted_compact_unescaped_json() -> None:
+    tag, payload = codec.encode(moved(AWKWARD))
+    assert tag == "note-moved.v1"
+    assert payload.startswith('{"capture_id":"ccc')
+    assert payload.endswith('","type":"note-moved.v1"}')
+    assert "\u2028" in payload
+    assert "\n" not in payload
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        moved("\ud800"),
+        moved("x" * 1025),
+        moved("x" * 10_000_000),
+        NoteMoved(capture_id="short", file_path="a.md"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        TipsMapped(pairs=[]),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        WorkBegun(how="prompt", characters=-1),
+        WorkBegun(how="prompt", characters=2**53),
+        WorkBegun(how="prompt", characters=2**64),
+        WorkBegun(how="prompt", characters=object()),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ],
+    ids=["surrogate", "too long", "giant", "pattern", "list", "negative", "unsafe", "wide", "object"],
+)
+def test_what_would_not_come_back_is_refused(event: Event) -> None:
+    with pytest.raises(EventRejected):
+        codec.encode(event)
+
+
+def test_a_refusal_does_not_repeat_the_text() -> None:
+    with pytest.raises(EventRejected) as caught:
+        codec.encode(moved("secret" * 1000))
+    assert "secret" not in str(caught.value)
+
+
+def test_the_longest_text_is_stored() -> None:
+    assert codec.decode(*codec.encode(moved("x" * 1024))) == moved("x" * 1024)
+
+
+def test_a_tag_of_a_later_version_is_unknown() -> None:
+    with pytest.raises(UnknownEvent):
+        codec.decode("note-moved.v9", '{"type":"note-moved.v9"}')
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        '{"capture_id":"short","file_path":"a.md","type":"note-moved.v1"}',
+        '{"capture_id":"%s","file_path":"a.md","more":1,"type":"note-moved.v1"}' % CAPTURE,
+        '{"capture_id":"%s","file_path":"a.md","type":"note-moved.v1"' % CAPTURE,
+        '{"type":"paused.v1"}',
+        "",
+        b"\xff",
+        "\ud800",
+    ],
+    ids=["bounds", "extra field", "cut", "another tag", "empty", "not utf-8", "surrogate"],
+)
+def test_a_payload_that_is_not_what_its_tag_says_is_damaged(payload: str | bytes) -> None:
+    with pytest.raises(EventDamaged):
+        codec.decode("note-moved.v1", payload)
+
+
+def test_many_are_decoded_in_their_order() -> None:
+    stored = [codec.encode(event) for event in SAMPLES]
+    found = codec.decode_many([tag for tag, _ in stored], [payload.encode() for _, payload in stored])
+    assert tuple(found) == SAMPLES
+
+
+@pytest.mark.parametrize(
+    "payload", [b'{"type":"resumed.v1"}', b'{"type":"paused.v1"', b'{"type":"paused.v1"},{"type":"paused.v1"}']
+)
+def test_one_damaged_payload_damages_the_many(payload: bytes) -> None:
+    with pytest.raises(EventDamaged):
+        codec.decode_many(["paused.v1", "paused.v1"], [b'{"type":"paused.v1"}', payload])
+
+
+def test_one_unknown_tag_makes_the_many_unknown() -> None:
+    with pytest.raises(UnknownEvent):
+        codec.decode_many(["paused.v1", "paused.v9"], [b'{"type":"paused.v1"}', b"{}"])
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("kept ü \x00 \u2028", "kept ü \x00 \u2028"),
+        ("a\ud800b", "a\ufffdb"),
+        ("\udc00", "\ufffd"),
+        ("end\ud800", "end\ufffd"),
+        ("\ud83d\ude00", "\U0001f600"),
+    ],
+)
+def test_clean_gives_text_that_can_be_stored(text: str, cleaned: str) -> None:
+    assert codec.clean(text, 100) == cleaned
+
+
+@given(st.text(alphabet=st.characters(), max_size=50), st.integers(0, 40))
+def test_clean_text_is_bounded_utf8_and_cleaning_it_again_changes_nothing(text: str, limit: int) -> None:
+    cleaned = codec.clean(text, limit)
+    cleaned.encode()
+    assert len(cleaned) <= limit
+    assert codec.clean(cleaned, limit) == cleaned
