@@ -117,7 +117,7 @@ def render_brief(items: Sequence[Item], recall_chars: int, *, placement: str | N
     """
     blocks, maskings = _blocks(items)
     if not blocks:
-        return Brief("", _sha256(""), (), maskings)
+        return Brief("", _sha256(""), tuple(_sources(items, (), ())), maskings)
     tail = _placement(placement, recall_chars)
     room = recall_chars - len(LABEL) - len(tail) - FENCE_OVERHEAD - 4
     groups = _groups(blocks)

@@ -164,7 +164,7 @@ def plan_recall(
             _active(f"shared-tasks:{name}", "shared", "task", name, size.shared, read_only=True),
             _active(f"shared-decisions:{name}", "shared", "decision", name, size.shared, read_only=True),
         ]
-    plan += _topic(profile, topic, size)
+    plan += _topic(topic, profile.project, profile.read_projects, size)
     if profile.kind == "general":
         plan.append(Query(name="recent", kind="recent", project=profile.project, timeframe="7d", page_size=size.recent))
     return tuple(plan)
@@ -214,16 +214,14 @@ def _active(
     )
 
 
-def _topic(profile: Profile, topic: str | None, size: Limits) -> Iterator[Query]:
+def _topic(topic: str | None, project: str, read_projects: Sequence[str], size: Limits) -> Iterator[Query]:
     words = one_line(mask(topic or "").text, _TOPIC_CHARS)
-    for name in (profile.project, *profile.read_projects) if words else ():
-        if name is not None:
-            own = name == profile.project
-            for kind in ("task", "decision"):
-                asked = _active(f"topic-{kind}s", "topic", kind, name, size.topic, read_only=not own)
-                yield msgspec.structs.replace(
-                    asked, name=asked.name if own else f"{asked.name}:{name}", text=words, after_date=None
-                )
+    for name in (project, *read_projects) if words else ():
+        own = name == project
+        for kind in ("task", "decision"):
+            asked = _active(f"topic-{kind}s", "topic", kind, name, size.topic, read_only=not own)
+            title = asked.name if own else f"{asked.name}:{name}"
+            yield msgspec.structs.replace(asked, name=title, text=words, after_date=None)
 
 
 def unread(answers: Sequence[Answer], *, known: AbstractSet[str] = frozenset()) -> tuple[Unread, ...]:

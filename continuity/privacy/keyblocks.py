@@ -24,7 +24,7 @@ _MATERIAL = re.compile(
     )*+""",
     re.VERBOSE,
 )
-_LAST_LINE = re.compile(r"[A-Za-z0-9+/]{1,19}(?=[\"'`,]?\s*(?:$|\n|\\+n))")
+_LAST_LINE = re.compile(r"(?:[A-Za-z0-9+/]{4}){1,4}(?=[\"'`,]?\s*(?:$|\n|\\+n))")
 _BLANK = re.compile(r"\s*+\Z")
 _LINE_BREAK = re.compile(r"(?:\n|\\n)[ \t>|]*$")
 _KEY_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\\r\n"

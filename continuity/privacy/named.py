@@ -51,7 +51,7 @@ _SENTENCE = re.compile(
 _REFERENCE = re.compile(
     r"\$\{[^}]*\}?|\$[A-Z_][A-Z0-9_]*|\$\([^)]*\)?|<[^>]*>|\{\{?[^}]*\}\}?|%(?:\(\w+\))?s|\*+|[xX]{3,}|\.{2,}|…+|-+|_+"
 )
-_DOTTED = re.compile(r"[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+[;,]?")
+_DOTTED = re.compile(r"[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+(?:[;,)}\]]\D*)?")
 _LOCAL = re.compile(r"[A-Za-z_$]{1,3}[)}\]]\D*")
 _CALL = re.compile(r"(?:await|new|self|this)?[A-Za-z_$.]*[(\[{]\D*")
 _ORDINARY = frozenset(
@@ -70,7 +70,7 @@ def named_values(text: str) -> Iterator[Span]:
     yield from _assigned(text)
     yield from _flags(text)
     if "</" in text:
-        yield from (_span(found) for found in _ELEMENT.finditer(text) if is_secret_name(found["name"]))
+        yield from (_span(found) for found in _ELEMENT.finditer(text) if _is_secret_element(found))
     if "authorization" in lowered:
         yield from (_span(found, "authorization") for found in _HEADER.finditer(text) if not _refers(found["value"]))
     if "cookie" in lowered:
@@ -80,6 +80,10 @@ def named_values(text: str) -> Iterator[Span]:
     yield from (_span(found, "stated-secret") for found in _SENTENCE.finditer(text) if _is_stated(found))
 
 
+def _is_secret_element(found: re.Match[str]) -> bool:
+    return is_secret_name(found["name"]) and not _refers(found["value"])
+
+
 def _span(found: re.Match[str], name: str = "named-value") -> Span:
     return Span(found.start("value"), found.end("value"), name)
 
@@ -87,12 +91,10 @@ def _span(found: re.Match[str], name: str = "named-value") -> Span:
 def _assigned(text: str) -> Iterator[Span]:
     at = 0
     while found := _ASSIGNMENT.search(text, at):
-        at = found.end()
-        if not is_secret_name(found["name"]):
-            continue
-        span = _value(text, found)
+        at = found.end("name")
+        span = _value(text, found) if is_secret_name(found["name"]) else None
         if span is not None:
-            at = max(at, span.end)
+            at = span.end
             yield span
 
 
@@ -138,9 +140,11 @@ def _refers(value: str) -> bool:
 
 
 def _fits(name: str, value: str) -> bool:
-    if value.lower() in _ORDINARY or len(value) < 3:
-        return name.isupper() and len(value) > 0
-    return name.isupper() or not is_token_name(name) or " " not in value
+    """Judge a quoted value; of a token it is one word, because models speak of tokens that are text."""
+    if name.isupper():
+        return True
+    ordinary = value.lower() in _ORDINARY or len(value) < 3
+    return not ordinary and not (is_token_name(name) and " " in value)
 
 
 def _is_worth(name: str, value: str) -> bool:
@@ -158,7 +162,9 @@ def _flags(text: str) -> Iterator[Span]:
     for found in _FLAG.finditer(text):
         if is_secret_name(found["name"]) and not _refers(found["value"]) and _is_worth(found["name"], found["value"]):
             yield _span(found)
-    yield from (_span(found, "authorization") for found in _BASIC_FLAG.finditer(text) if not _refers(found["value"]))
+    for found in _BASIC_FLAG.finditer(text):
+        if not all(_refers(part) for part in found["value"].split(":", 1)):
+            yield _span(found, "authorization")
 
 
 def _is_credential(found: re.Match[str]) -> bool:

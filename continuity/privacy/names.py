@@ -38,8 +38,6 @@ def is_token_name(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def _is_secret(name: str) -> bool:
     words = [word.lower() for word in _PARTS.findall(name) if not word.isdigit()]
-    if not words:
-        return False
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last == "key":
         return before in _KEY_OF

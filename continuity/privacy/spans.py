@@ -77,7 +77,7 @@ def cut_point(text: str, start: int, limit: int) -> int:
     end = start + limit
     if end >= len(text):
         return len(text)
-    opened = text.rfind("[masked:", max(start, end - _PLACEHOLDER_CHARS), end)
+    opened = text.rfind("[masked:", max(start, end - _PLACEHOLDER_CHARS), end + 7)
     cover = PLACEHOLDER.match(text, opened) if opened >= 0 else None
     if cover is not None and cover.end() > end:
         return opened if opened > start else cover.end()

@@ -1,0 +1,50 @@
+"""Every session has one journal file, whatever its id, and no id reaches another's or leaves the folder."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from continuity.places import journal_stem, places
+from journal.ids import SessionId
+
+HOME = Path("/home/ada/.tau")
+HERE = places(HOME)
+
+
+def test_a_plain_id_names_its_file() -> None:
+    assert HERE.journal(SessionId("0a1b-2c")) == HOME / "state/extensions/continuity/0a1b-2c.journal"
+
+
+def test_state_can_be_elsewhere() -> None:
+    assert places(HOME, Path("/state")).journal(SessionId("a")) == Path("/state/a.journal")
+
+
+@pytest.mark.parametrize("safe", ["a", "A.b_c-1", "x" * 120])
+def test_a_safe_id_is_kept(safe: str) -> None:
+    assert journal_stem(SessionId(safe)) == safe
+
+
+@pytest.mark.parametrize("unsafe", ["", ".a", "../a", "a/b", "a b", "ä", "a\n", "x" * 121, "x-1", "X-1", "\ud800"])
+def test_any_other_id_is_known_by_its_digest(unsafe: str) -> None:
+    stem = journal_stem(SessionId(unsafe))
+    assert stem.startswith("x-")
+    assert len(stem) == 42
+
+
+@given(st.text(max_size=130), st.text(max_size=130))
+def test_two_ids_never_share_a_file(one: str, other: str) -> None:
+    assert (journal_stem(SessionId(one)) == journal_stem(SessionId(other))) == (one == other)
+
+
+def test_no_session_can_take_the_journal_for_writes_outside_one() -> None:
+    assert journal_stem(SessionId("x-adhoc")) != HERE.adhoc().stem
+    assert [HERE.adhoc().name, HERE.adhoc(1).name] == ["x-adhoc.journal", "x-adhoc-1.journal"]
+
+
+def test_the_other_files_are_where_the_papers_say() -> None:
+    assert HERE.settings == HOME / "continuity.json"
+    assert HERE.compatible_settings == HOME / "basic-memory.json"
+    assert HERE.shim == HOME / "extensions/continuity/extension.py"
+    assert {HERE.inventory.parent, HERE.index.parent} == {HERE.state}

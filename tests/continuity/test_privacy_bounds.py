@@ -1,0 +1,60 @@
+"""Masking costs in proportion to the text, whatever was put into it to make it cost more."""
+
+from time import process_time
+
+import pytest
+
+from continuity.privacy import mask
+
+UNITS = [
+    "a",
+    " ",
+    "\n",
+    "\u200b",
+    "password=",
+    "password is ",
+    "password for a b c d ",
+    'token="',
+    'a="',
+    '"a":"',
+    "a: b",
+    "a:a[a",
+    '\\"',
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\n-----END ",
+    "eyJ",
+    "eyJabcdefgh.",
+    "ghp_",
+    "sk-a\n",
+    "://",
+    "http://a:b",
+    "x@",
+    "<a>",
+    "Authorization: ",
+    "basic ",
+    "Cookie: ",
+    "-u a:",
+    "--password ",
+    "[masked:",
+]
+
+
+def _seconds(text: str) -> float:
+    best = float("inf")
+    for _ in range(3):
+        begun = process_time()
+        mask(text)
+        best = min(best, process_time() - begun)
+    return best
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_four_times_the_text_costs_about_four_times_as_much(unit: str) -> None:
+    small, large = (unit * (size // len(unit)) for size in (25_000, 100_000))
+    assert _seconds(large) < 10 * max(_seconds(small), 0.004)
+
+
+@pytest.mark.parametrize("unit", ["password=", 'token="', "eyJ", "-----BEGIN PRIVATE KEY-----"])
+def test_a_message_of_a_million_characters_is_masked(unit: str) -> None:
+    assert mask(unit * (1_000_000 // len(unit))).text

@@ -1,0 +1,263 @@
+"""A plan asks for what this work needs and nothing of other work; what comes back is judged before it is shown."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+import pytest
+
+from continuity.profile import Profile
+from continuity.recall import Answer, Item, Limits, Query, Selection, Unread, plan_recall, select, unread
+
+GENERAL = Profile(
+    kind="general",
+    project="main",
+    read_projects=("team",),
+    repository=None,
+    root=None,
+    scope="thesis",
+    cwd="/w/thesis",
+    checkpoint_folder="tau/checkpoints",
+)
+CODING = msgspec.structs.replace(GENERAL, kind="coding", repository="ada/one", root="/w/one", scope="ada/one")
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A hit as a listing or a read gives it."""
+
+    file_path: str
+    metadata: Mapping[str, str] = MappingProxyType({})
+    content: str | None = "text"
+    title: str = "title"
+    truncated: bool = False
+
+
+def planned(profile: Profile, **asked: str | bool | None) -> dict[str, Query]:
+    topic, checkpoint = asked.get("topic"), asked.get("checkpoint")
+    assert not isinstance(topic, bool)
+    assert not isinstance(checkpoint, bool)
+    plan = plan_recall(profile, topic=topic, checkpoint=checkpoint, fresh=bool(asked.get("fresh", True)))
+    assert len({query.name for query in plan}) == len(plan)
+    return {query.name: query for query in plan}
+
+
+def selected(profile: Profile, query: Query, *notes: Note, known: frozenset[str] = frozenset()) -> Selection:
+    return select([Answer(query, notes)], profile, known=known)
+
+
+def paths(found: Selection) -> list[str]:
+    return [item.path for item in found.items]
+
+
+def test_coding_work_asks_by_repository() -> None:
+    plan = planned(CODING, topic="parser")
+    assert list(plan) == [
+        "prior-work",
+        "tasks",
+        "decisions",
+        "shared-tasks:team",
+        "shared-decisions:team",
+        "topic-tasks",
+        "topic-decisions",
+        "topic-tasks:team",
+        "topic-decisions:team",
+    ]
+    assert plan["prior-work"].filters == (("repository", "ada/one"),)
+    assert plan["prior-work"].note_types == ("coding_session",)
+
+
+def test_general_work_asks_by_scope_then_by_folder_and_for_what_changed() -> None:
+    plan = planned(GENERAL)
+    assert plan["prior-work"].filters == (("scope", "thesis"),)
+    assert plan["prior-work-by-folder"].filters == (("cwd", "/w/thesis"),)
+    assert plan["recent"].timeframe == "7d"
+
+
+def test_a_checkpoint_is_read_before_its_neighbours_and_makes_prior_work_unnecessary() -> None:
+    plan = planned(CODING, checkpoint="main/tau/x")
+    assert list(plan)[:3] == ["checkpoint", "neighbourhood", "tasks"]
+    assert plan["neighbourhood"].identifier == "main/tau/x"
+
+
+def test_a_checkpoint_whose_transcript_is_in_context_is_not_read_again() -> None:
+    assert next(iter(planned(CODING, checkpoint="main/tau/x", fresh=False))) == "neighbourhood"
+
+
+def test_without_a_project_nothing_is_asked() -> None:
+    assert planned(msgspec.structs.replace(CODING, project=None)) == {}
+
+
+@pytest.mark.parametrize("profile", [GENERAL, CODING])
+def test_a_question_without_words_passes_an_epoch_date(profile: Profile) -> None:
+    for query in planned(profile, topic="x").values():
+        if query.note_types:
+            assert query.after_date == (None if query.text else "1970-01-01")
+
+
+@pytest.mark.parametrize("profile", [GENERAL, CODING])
+def test_only_active_tasks_and_open_decisions_match_a_topic(profile: Profile) -> None:
+    topics = [query for query in planned(profile, topic="x").values() if query.kind == "topic"]
+    assert {(query.note_types, query.filters) for query in topics} == {
+        (("task",), (("status", "active"),)),
+        (("decision",), (("status", "open"),)),
+    }
+    assert {query.project: query.read_only for query in topics} == {"main": False, "team": True}
+
+
+@pytest.mark.parametrize("topic", [None, "", " \n "])
+def test_without_words_there_is_no_topic(topic: str | None) -> None:
+    assert not [name for name in planned(CODING, topic=topic) if name.startswith("topic")]
+
+
+def test_a_topic_is_masked_and_bounded() -> None:
+    text = planned(CODING, topic="the password is " + "hunter2 " + "x " * 500)["topic-tasks"].text or ""
+    assert "hunter2" not in text
+    assert len(text) <= 300
+
+
+def test_a_question_is_known_by_everything_in_it() -> None:
+    query = planned(CODING)["tasks"]
+    assert query.sha256 == planned(CODING)["tasks"].sha256
+    assert query.sha256 != msgspec.structs.replace(query, page_size=21).sha256
+    assert planned(CODING)["tasks"].sha256 != planned(CODING)["decisions"].sha256
+
+
+TASKS, DECISIONS = planned(CODING)["tasks"], planned(CODING)["decisions"]
+PRIOR, GENERAL_PRIOR = planned(CODING)["prior-work"], planned(GENERAL)["prior-work"]
+BY_FOLDER, RECENT = planned(GENERAL)["prior-work-by-folder"], planned(GENERAL)["recent"]
+AROUND = planned(CODING, checkpoint="main/tau/x")["neighbourhood"]
+
+
+def session(path: str, ended: str, session_id: str = "", **told: str) -> Note:
+    metadata = {"type": "coding_session", "repository": "ada/one", "ended": ended, "session_id": session_id} | told
+    return Note(path, metadata)
+
+
+def test_a_listings_hit_is_shown_as_the_question_proves_it() -> None:
+    found = selected(CODING, TASKS, Note("t.md", {"note_type": "task"}, truncated=True))
+    assert found.items == (
+        Item(section="tasks", title="title", path="t.md", text="text", project="main", truncated=True),
+    )
+
+
+def test_a_shared_note_is_marked_as_not_ours() -> None:
+    (item,) = selected(CODING, planned(CODING)["shared-tasks:team"], Note("t.md")).items
+    assert (item.project, item.read_only) == ("team", True)
+
+
+@pytest.mark.parametrize(
+    ("query", "note", "why"),
+    [
+        (TASKS, Note("", {}), "no note"),
+        (TASKS, Note("a", {"type": "task", "status": "done"}), "not active or open"),
+        (TASKS, Note("a", {"type": "decision", "status": "open"}), "another type"),
+        (DECISIONS, Note("a", {"type": "Decision", "status": "superseded"}), "not active or open"),
+        (AROUND, Note("a", {}), "type not told"),
+        (AROUND, Note("a", {"note_type": "task"}), "not active or open"),
+        (AROUND, Note("a", {"type": "coding_session", "repository": "eve/other"}), "other work"),
+        (AROUND, Note("a", {"type": "coding_session"}), "other work"),
+        (AROUND, Note("a", {"type": "session", "cwd": "/w/thesis"}), "other work"),
+        (PRIOR, Note("a", {"type": "coding_session", "repository": "eve/other"}), "other work"),
+    ],
+)
+def test_what_must_not_be_shown_is_withheld_with_a_reason(query: Query, note: Note, why: str) -> None:
+    found = selected(CODING, query, note)
+    assert [(one.query, one.path, one.why) for one in found.withheld] == [(query.name, note.file_path, why)]
+    assert found.items == ()
+
+
+@pytest.mark.parametrize("kind", ["coding_session"])
+@pytest.mark.parametrize("query", [RECENT, GENERAL_PRIOR, BY_FOLDER])
+def test_general_work_never_sees_a_repositorys_checkpoints(query: Query, kind: str) -> None:
+    note = Note("a", {"type": kind, "repository": "ada/one", "scope": "thesis", "cwd": "/w/thesis"})
+    assert selected(GENERAL, query, note).items == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ({"type": "session", "cwd": "/w/thesis"}, True),
+        ({"type": "session", "cwd": "/w/thesis", "scope": "thesis"}, True),
+        ({"type": "session", "cwd": "/w/thesis", "scope": "other"}, False),
+        ({"type": "session", "cwd": "/elsewhere"}, False),
+        ({"note_type": "session"}, False),
+    ],
+)
+def test_a_note_without_a_scope_belongs_to_its_folder(told: dict[str, str], shown: bool) -> None:
+    assert (selected(GENERAL, BY_FOLDER, Note("a", told)).items != ()) == shown
+
+
+def test_a_neighbour_of_any_other_type_is_shown() -> None:
+    assert paths(selected(CODING, AROUND, Note("a", {"type": "note"}))) == ["a"]
+
+
+def test_prior_work_shows_the_newest_note_of_each_session() -> None:
+    found = selected(
+        CODING,
+        PRIOR,
+        session("b1", "2026-01-02T00:00:00+00:00", "beta"),
+        session("a1", "2026-01-01T00:00:00+00:00", "alpha"),
+        session("b2", "2026-01-03T00:00:00", "beta"),
+    )
+    assert paths(found) == ["b2", "a1"]
+    assert [(one.path, one.why) for one in found.withheld] == [("b1", "an older note of the same session")]
+
+
+def test_prior_work_names_sessions_as_older_agents_did() -> None:
+    notes = [session(f"n{n}", f"2026-01-0{n}", claude_session_id="c") for n in (1, 2)]
+    assert paths(selected(CODING, PRIOR, *notes)) == ["n2"]
+
+
+def test_prior_work_is_bounded_by_sessions() -> None:
+    notes = [session(f"n{n:02}", f"2026-01-{n:02}", f"s{n}") for n in range(1, 10)]
+    found = selected(CODING, PRIOR, *notes)
+    assert paths(found) == ["n09", "n08", "n07", "n06", "n05"]
+    assert {one.why for one in found.withheld} == {"older work"}
+
+
+def test_a_session_without_a_time_comes_last_and_the_start_counts_where_the_end_is_missing() -> None:
+    notes = [
+        session("odd", "yesterday", "1"),
+        session("old", "", "2", started="2025-01-01"),
+        session("new", "2026-01-01", "3"),
+    ]
+    assert paths(selected(CODING, PRIOR, *notes)) == ["new", "old", "odd"]
+
+
+def test_a_listing_that_tells_no_session_counts_each_note() -> None:
+    assert paths(selected(CODING, PRIOR, Note("a"), Note("b"))) == ["a", "b"]
+
+
+def test_a_note_is_shown_once_where_the_plan_has_it_first() -> None:
+    note = Note("t.md", {"type": "task", "status": "active"})
+    found = select([Answer(TASKS, [note]), Answer(AROUND, [note])], CODING)
+    assert [item.section for item in found.items] == ["tasks"]
+    assert [one.why for one in found.withheld] == ["shown elsewhere"]
+
+
+def test_the_own_checkpoint_is_not_shown_a_second_time() -> None:
+    note = session("own.md", "2026-01-01")
+    assert selected(CODING, PRIOR, note, known=frozenset({"own.md"})).items == ()
+
+
+def test_equal_paths_in_two_projects_are_two_notes() -> None:
+    shared = planned(CODING)["shared-tasks:team"]
+    assert len(select([Answer(TASKS, [Note("t")]), Answer(shared, [Note("t")])], CODING).items) == 2
+
+
+def test_limits_are_the_callers() -> None:
+    plan = plan_recall(CODING, topic=None, checkpoint=None, fresh=True, limits=Limits(tasks=3, shown_prior_work=1))
+    assert next(query.page_size for query in plan if query.name == "tasks") == 3
+
+
+def test_what_a_listing_does_not_tell_must_be_read() -> None:
+    answers = [
+        Answer(TASKS, [Note("told"), Note("silent", content=None)]),
+        Answer(PRIOR, [Note("p", {"note_type": "coding_session"}), session("read", "2026-01-01"), Note("known")]),
+        Answer(AROUND, [Note("p"), Note("")]),
+    ]
+    assert unread(answers, known=frozenset({"known"})) == (Unread("main", "silent"), Unread("main", "p"))
+
+
+def test_content_nobody_read_is_no_text() -> None:
+    assert selected(CODING, TASKS, Note("t", content=None)).items[0].text == ""
