@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import repeat
@@ -76,17 +76,29 @@ class Reader:
 
     @cached_property
     def branches(self) -> tuple[BranchRow, ...]:
-        """All branches, by number, as they are stored."""
+        """All branches, by number, as they are stored.
+
+        Raises:
+            JournalDamaged: One of them is no branch.
+        """
         found = self.rows_of("SELECT branch, parent, fork_position, genesis FROM branches ORDER BY branch")
-        return tuple(
-            BranchRow(branch=branch, parent=parent, fork_position=fork, genesis=Sha256(genesis.hex()))
-            for branch, parent, fork, genesis in found
-        )
+        try:
+            return tuple(
+                BranchRow(branch=branch, parent=parent, fork_position=fork, genesis=Sha256(genesis.hex()))
+                for branch, parent, fork, genesis in found
+            )
+        except AttributeError as error:
+            raise JournalDamaged(self.path, "a branch's genesis is no digest") from error
 
     def head(self, branch: int) -> int:
         """Return the last position of `branch`'s history."""
         ((found,),) = self.rows_of("SELECT max(position) FROM events WHERE branch = ?", branch)
         return int(found) if found is not None else self._branch(branch).fork_position
+
+    def last_branch(self) -> BranchId:
+        """Return the branch written last; the first one of a journal that has no event yet."""
+        found = list(self.rows_of("SELECT branch FROM events ORDER BY rowid DESC LIMIT 1"))
+        return BranchId(found[0][0]) if found else FIRST_BRANCH
 
     def rows(self) -> Iterator[RawRow]:
         """Yield every row of every branch in the order of recording, undecoded and unverified."""
@@ -161,9 +173,20 @@ class Reader:
 
     def rows_of(self, sql: str, *values: _Value) -> Iterator[sqlite3.Row]:
         """Yield what the query `sql` finds, a chunk at a time; tuples, whatever their declared type."""
-        with disk.explained(self.path), closing(self._connection.execute(sql, values)) as cursor:
+        with self._found(sql, values) as cursor:
             while chunk := cursor.fetchmany(CHUNK):
                 yield from chunk
+
+    @contextmanager
+    def _found(self, sql: str, values: tuple[_Value, ...]) -> Generator[sqlite3.Cursor]:
+        with disk.explained(self.path):
+            cursor = self._connection.execute(sql, values)
+            try:
+                yield cursor
+            finally:
+                # A generator that was left half read may be ended after its view was closed.
+                with suppress(sqlite3.ProgrammingError):
+                    cursor.close()
 
     def _raw(self, sql: str, *values: _Value) -> Iterator[RawRow]:
         for branch, position, at_ms, tip, cause, type_, payload, digest in self.rows_of(sql, *values):
@@ -177,8 +200,7 @@ class Reader:
 
     def _verified_chunks(self, segment: Segment, previous: bytes) -> Iterator[tuple[Iterable[Row], bytes]]:
         branch, place = segment.branch.branch, segment.after
-        cursor = self._connection.execute(_VERIFY, (branch, segment.after, segment.upto))
-        with disk.explained(self.path), closing(cursor):
+        with self._found(_VERIFY, (branch, segment.after, segment.upto)) as cursor:
             while chunk := cursor.fetchmany(CHUNK):
                 yield _proven(branch, place, previous, chunk), chunk[-1][6]
                 place, previous = chunk[-1][0], chunk[-1][6]

@@ -31,7 +31,7 @@ def session_opened(state: State, row: Row, event: SessionOpened) -> State:
     """Unanswered intents of writers proven ended become in doubt; nobody else's do."""
     ended = frozenset(event.writers_ended)
     kept = state.connection is not None and event.reason == "reload"
-    fresh = event.reason in ("startup", "new", "resume")
+    owed = {"startup": "start", "new": "start", "resume": "start", "branch": "branch"}.get(event.reason)
     return replace(
         state,
         opened=event,
@@ -40,7 +40,7 @@ def session_opened(state: State, row: Row, event: SessionOpened) -> State:
         connection=state.connection if kept else None,
         captures=tuple(doubted(c) if _ended(c, ended) else c for c in state.captures),
         calls=tuple(replace(c, unknown=True) if c.writer in ended else c for c in state.calls),
-        recall=_due(state.recall, "start") if fresh else state.recall,
+        recall=_due(state.recall, owed) if owed else state.recall,
     )
 
 

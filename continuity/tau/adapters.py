@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import anyio.to_thread
 
+from continuity.capture import PublicMessage
 from continuity.shell.ports import PathView
 from continuity.tau.entries import Entry, MessageKey, context_of, public_messages, receipts_on
 from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot
 from continuity.tau.session_file import SessionFile
-from journal.ids import Sha256
+from journal.ids import EntryId, Sha256
 
 
 class Sighting(NamedTuple):
@@ -41,6 +42,14 @@ class FileSource:
         """Like `view`, and tell whether the anchor was found."""
         return await anyio.to_thread.run_sync(self._look, anchor)
 
+    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        """Return the public messages from the root to `tip`, which need not be on the active path."""
+        return await anyio.to_thread.run_sync(self._messages, tip)
+
+    def _messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        self.file.read_new()
+        return public_messages(self.file.path_to(tip))
+
     def _look(self, anchor: MessageKey | None) -> Sighting:
         self.file.read_new()
         active = self.file.active_path(anchor)
@@ -61,6 +70,11 @@ class ToldSource:
         """Return that path; the host's own tip needs no anchor."""
         del anchor
         return self._view
+
+    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        """Return the public messages up to `tip`, if it is on the path last told."""
+        ends = [n for n, message in enumerate(self._view.public, start=1) if message.entry_id == tip]
+        return self._view.public[: ends[-1]] if ends else ()
 
 
 class SessionModel:

@@ -105,6 +105,16 @@ def subscribe(tau: Tau, ours: Boundaries) -> None:
         tau.on(name, _guarded(name, handler, ours))
 
 
+def when_started(tau: Tau, run: Callable[[], None]) -> None:
+    """Call `run` whenever a session starts."""
+
+    def started(event: object, context: ExtensionContext) -> None:
+        del event, context
+        run()
+
+    tau.on("session_start", started)
+
+
 def _session_handlers(ours: Boundaries) -> dict[str, _Handler]:
     async def started(event: object, context: ExtensionContext) -> None:
         if isinstance(event, SessionStartEvent):

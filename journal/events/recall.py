@@ -65,9 +65,7 @@ class BriefDelivered(Fact, frozen=True, kw_only=True, tag="brief-delivered.v1"):
     """False when no server answered in time: the brief stays due."""
 
 
-class CheckpointReferenced(
-    Fact, frozen=True, kw_only=True, tag="checkpoint-referenced.v1"
-):
+class CheckpointReferenced(Fact, frozen=True, kw_only=True, tag="checkpoint-referenced.v1"):
     """A brief named this confirmed checkpoint, in this state of proof."""
 
     capture_id: Capture

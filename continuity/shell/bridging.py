@@ -1,0 +1,94 @@
+"""Forwards the agent's own memory calls, once each; those that may change something are on disk before they leave."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import NamedTuple
+
+import anyio
+
+from continuity.commands import CommandRejected, Observe
+from continuity.memory.calls import Object, Ticket
+from continuity.memory.tools import Bridged, TextBlock, ToolReply, ToolSpec, call
+from continuity.privacy import mask
+from continuity.shell.desk import Desk, kept
+from continuity.shell.link import MemoryLink
+from journal.errors import JournalError
+from journal.events import ToolAnswered, ToolCalled
+from journal.events.writes import Outcome
+from journal.ids import CallId, ProjectName
+
+_TARGETS = ("project", "identifier", "title", "directory", "folder", "destination_path", "path")
+_TARGET_CHARS = 500
+
+
+class Call(NamedTuple):
+    """One call of the agent's, and the bound of all of it."""
+
+    spec: ToolSpec
+    arguments: Object
+    ticket: Ticket
+    seconds: float
+
+
+async def forward(link: MemoryLink, desk: Desk | None, wanted: Call) -> ToolReply:
+    """Make one call of the agent's. A server that is not up is started, and waited for within the call's bound."""
+    spec = wanted.spec
+    connection = await link.up(wanted.seconds)
+    if connection is None:
+        return _not_sent(spec, f"memory is not reachable ({link.error or 'no answer yet'})")
+    if not spec.mutating:
+        return (await call(connection, spec, wanted.arguments, wanted.seconds, ticket=wanted.ticket)).reply
+    try:
+        call_id = await _commit(desk, spec, wanted.arguments)
+    except (JournalError, CommandRejected):
+        return _not_sent(spec, "journal unavailable")
+    done: Bridged | None = None
+    try:
+        done = await call(connection, spec, wanted.arguments, wanted.seconds, ticket=wanted.ticket)
+        return done.reply
+    finally:
+        wanted.ticket.withdraw()
+        await _settled(desk, call_id, done, sent=wanted.ticket.sent)
+
+
+async def _settled(desk: Desk | None, call_id: CallId, done: Bridged | None, *, sent: bool) -> None:
+    """Whatever interrupted the call, what is known of it is recorded before the interruption passes on."""
+    outcome: Outcome = done.outcome if done is not None else "unknown" if sent else "not-sent"
+    code = done.code if done is not None else "interrupted"
+    answered = ToolAnswered(call_id=call_id, outcome=outcome, code=code[:80] if code else None)
+    with anyio.CancelScope(shield=True):
+        if desk is not None:
+            await desk.note(answered)
+
+
+async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> CallId:
+    """Put the call on disk. What it is aimed at is kept masked; its contents are not kept at all.
+
+    Raises:
+        JournalError, CommandRejected: It is not on disk and must not be sent.
+    """
+    if desk is None:
+        raise CommandRejected("forward", "no journal")
+    project = desk.profile.project
+    described = desk.link.described(ProjectName(project) if project else None)
+    if described is None:
+        raise CommandRejected("forward", "no connection")
+    await desk.apply(Observe(described))
+    aimed = {name: str(arguments[name])[:_TARGET_CHARS] for name in _TARGETS if name in arguments}
+    digest, bodies = kept(mask(json.dumps(aimed, sort_keys=True, ensure_ascii=False)).text)
+    called = ToolCalled(
+        call_id=CallId(secrets.token_hex(16)),
+        name=spec.original[:200],
+        target_sha256=digest,
+        writer=desk.writer.writer,
+        connection=described.connection,
+    )
+    await desk.apply(Observe(called), bodies=bodies)
+    return called.call_id
+
+
+def _not_sent(spec: ToolSpec, why: str) -> ToolReply:
+    text = f"{spec.original} was not sent: {why}. Nothing was changed."
+    return ToolReply(blocks=(TextBlock(text),), is_error=True, details={"code": "not-sent", "sent": False})

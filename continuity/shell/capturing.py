@@ -1,0 +1,282 @@
+"""Performs a capture: begins it, reads what is new, asks the model, commits the intent, sends once. It judges no answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+
+from continuity import handoff
+from continuity.capture import PublicMessage, address, capture_id
+from continuity.commands import BeginCapture, CommandRejected, Observe, SubmitWrite
+from continuity.due import Begin, Submit, Synthesise
+from continuity.handoff import Chunk, Handoff, HandoffRefused, Through
+from continuity.memory.calls import Ticket
+from continuity.memory.notes import WriteOutcome, WriteRequest, write_note
+from continuity.privacy import RULE_SET_VERSION, mask_messages
+from continuity.shell.desk import Desk, kept
+from continuity.shell.git import git_facts
+from continuity.shell.ports import ModelFailed
+from continuity.state import Capture, State
+from journal.events import SynthesisAdvanced, SynthesisFailed, SynthesisFinished, WriteAnswered, WriteIntended
+from journal.ids import BranchId, ProjectName, Sha256
+
+if TYPE_CHECKING:
+    from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
+
+HANDOFF_LIMIT_CHARS = 40_000
+"""A longer answer is no handoff."""
+
+
+async def begin(desk: Desk, effect: Begin, branch: BranchId) -> None:
+    """Record that a capture begins at the owed tip; its identity follows from project, session and tip alone."""
+    project = desk.profile.project
+    if project is None:
+        return
+    await desk.apply(
+        BeginCapture(
+            capture_id=capture_id(project, desk.session_id, "checkpoint", effect.tip),
+            kind="checkpoint",
+            project=ProjectName(project),
+            source_tip=effect.tip,
+            reason=effect.reason,
+        ),
+        branch=branch,
+    )
+
+
+async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
+    """Fold what is new into the handoff, part by part; each part is kept, so no failure makes it be read again."""
+    capture = _capture(desk, effect.capture_id, branch)
+    if capture is None:
+        return
+    synthesis = _Synthesis(desk, capture, branch)
+    try:
+        with anyio.fail_after(desk.settings.summary_timeout_seconds):
+            await synthesis.fold()
+    except (ModelFailed, TimeoutError) as error:
+        code = error.code if isinstance(error, ModelFailed) else "timeout"
+        failed = SynthesisFailed(capture_id=capture.capture_id, error=code, model_calls=synthesis.calls)
+        await desk.note(failed, branch=branch)
+        desk.voice.say(
+            "synthesis",
+            f"Continuity could not make a checkpoint ({code}); the last one stands, and it will be tried again later.",
+            "warning",
+        )
+
+
+class _Synthesis:
+    """One run at one capture's handoff, and what it costs."""
+
+    def __init__(self, desk: Desk, capture: Capture, branch: BranchId) -> None:
+        self._desk = desk
+        self._capture = capture
+        self._branch = branch
+        self._done = capture.progress.chunks if capture.progress else 0
+        self._tokens = (0, 0)
+        self._maskings = 0
+        self._model: str | None = None
+        self.calls = 0
+
+    async def fold(self) -> None:
+        """Go through the parts not read yet; the last one finishes the capture.
+
+        Raises:
+            ModelFailed: The model gave no handoff; what was folded before is recorded.
+        """
+        capture, progress = self._capture, self._capture.progress
+        messages = await self._desk.source.messages(capture.source_tip)
+        masked, self._maskings = mask_messages(_new(messages, capture))
+        prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
+        after = Through(progress.through_entry, progress.through_offset) if progress else None
+        focus = await self._desk.body(capture.focus_sha256)
+        parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))
+        newest = handoff.newest_request(masked)
+        for number, part in enumerate(parts, start=1):
+            made = await self._ask(handoff.request(part, prior=prior, newest=newest, focus=focus))
+            prior = handoff.kept_text(made)
+            self._done += 1
+            if number < len(parts):
+                await self._advance(part, prior)
+        if prior is None:
+            raise ModelFailed("nothing-to-read")
+        await self._finish(prior)
+
+    async def _ask(self, text: str) -> Handoff:
+        self.calls += 1
+        answer = await self._desk.model.summarize(
+            text, instructions=handoff.INSTRUCTIONS, timeout=self._desk.settings.summary_timeout_seconds
+        )
+        self._tokens = (self._tokens[0] + answer.tokens_in, self._tokens[1] + answer.tokens_out)
+        self._model = answer.model[:200]
+        made = handoff.accept_handoff(answer.text, HANDOFF_LIMIT_CHARS)
+        if isinstance(made, HandoffRefused):
+            raise ModelFailed(made.reason)
+        self._maskings += made.maskings
+        return made
+
+    async def _advance(self, part: Chunk, text: str) -> None:
+        digest, bodies = kept(text)
+        advanced = SynthesisAdvanced(
+            capture_id=self._capture.capture_id,
+            through_entry=part.through_entry,
+            through_offset=part.through_offset,
+            handoff_sha256=digest,
+            chunks=self._done,
+        )
+        await self._desk.apply(Observe(advanced), branch=self._branch, bodies=bodies)
+
+    async def _finish(self, text: str) -> None:
+        digest, bodies = kept(text)
+        finished = SynthesisFinished(
+            capture_id=self._capture.capture_id,
+            handoff_sha256=digest,
+            characters=len(text),
+            chunks=self._done,
+            maskings=self._maskings,
+            rule_set=RULE_SET_VERSION,
+            model=self._model,
+            tokens_in=self._tokens[0],
+            tokens_out=self._tokens[1],
+        )
+        await self._desk.apply(Observe(finished), branch=self._branch, bodies=bodies)
+
+
+def _new(messages: Sequence[PublicMessage], capture: Capture) -> Sequence[PublicMessage]:
+    """What the prior handoff does not cover; all of it, if that handoff's tip is not on this path."""
+    for index, message in enumerate(messages):
+        if message.entry_id == capture.prior_tip:
+            return messages[index + 1 :]
+    return messages
+
+
+async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
+    """Commit the intent, then send the one call. What cannot be committed is not sent."""
+    connection = desk.link.connection
+    described = desk.link.described(_project(desk))
+    capture = _capture(desk, effect.capture_id, branch)
+    if connection is None or described is None or capture is None:
+        return
+    await desk.apply(Observe(described), branch=branch)
+    request = await _request(desk, capture, branch)
+    digest, bodies = kept(json.dumps(request.metadata, sort_keys=True, ensure_ascii=False))
+    rows = await desk.apply(
+        SubmitWrite(
+            capture_id=capture.capture_id,
+            address=address(capture.capture_id, request.folder, capture.kind),
+            content_sha256=Sha256(request.metadata["content_digest"]),
+            note_type=request.note_type,
+            metadata_sha256=digest,
+            writer=desk.writer.writer,
+            connection=connection.id,
+        ),
+        branch=branch,
+        bodies=bodies,
+    )
+    intents = [row.event for row in rows if isinstance(row.event, WriteIntended)]  # on disk from here on
+    for intent in intents:
+        await _send(desk, connection, request, intent, branch)
+
+
+async def _send(
+    desk: Desk, connection: MemoryConnection, request: WriteRequest, intent: WriteIntended, branch: BranchId
+) -> None:
+    """Whatever interrupts the call, what is known of it is recorded before the interruption passes on."""
+    ticket = Ticket()
+    outcome: WriteOutcome | None = None
+    try:
+        outcome = await write_note(connection, request, desk.settings.timeout_seconds, ticket=ticket)
+    finally:
+        ticket.withdraw()
+        if outcome is None:
+            outcome = WriteOutcome(outcome="unknown" if ticket.sent else "not-sent", code="interrupted")
+        with anyio.CancelScope(shield=True):
+            await desk.note(_answered(intent, outcome), branch=branch)
+        _tell(desk, outcome)
+
+
+def _answered(intent: WriteIntended, outcome: WriteOutcome) -> WriteAnswered:
+    return WriteAnswered(
+        capture_id=intent.capture_id,
+        attempt=intent.attempt,
+        outcome=outcome.outcome,
+        code=outcome.code,
+        file_path=outcome.file_path[:1024] if outcome.file_path else None,
+        permalink=outcome.permalink[:1024] if outcome.permalink else None,
+        checksum=outcome.checksum[:200] if outcome.checksum else None,
+    )
+
+
+def _tell(desk: Desk, outcome: WriteOutcome) -> None:
+    match outcome.outcome:
+        case "accepted":
+            desk.voice.say("save", f"Checkpoint saved: {outcome.file_path} (answered by the server).")
+        case "refused":
+            desk.voice.say("save", f"The server refused the checkpoint ({outcome.code}). See /bm-status.", "warning")
+        case "unknown":
+            desk.voice.say(
+                "save",
+                f"It is not known whether the checkpoint was stored ({outcome.code}); it is being settled by reading.",
+                "warning",
+            )
+        case "not-sent":
+            desk.voice.say("save", f"The checkpoint was not sent ({outcome.code}); it is kept.", "warning")
+
+
+async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteRequest:
+    """The note exactly as it will be sent.
+
+    Raises:
+        CommandRejected: The handoff's text is gone; nothing can be sent for it.
+    """
+    text = await desk.body(capture.handoff_sha256)
+    made = handoff.from_kept(text) if text is not None else None
+    if made is None:
+        raise CommandRejected("submit-write", "the handoff's text was erased")
+    messages = await desk.source.messages(capture.source_tip)
+    profile, git = await git_facts(desk.profile)
+    body = handoff.note_body(made, profile.kind, continues=_continued(_state(desk, branch)))
+    metadata = handoff.note_metadata(
+        profile,
+        project=capture.project,
+        capture_id=capture.capture_id,
+        session_id=desk.session_id,
+        source_tip=capture.source_tip,
+        trigger=capture.reason,
+        started_ms=messages[0].at_ms if messages else capture.begun_ms,
+        ended_ms=messages[-1].at_ms if messages else capture.begun_ms,
+        body=body,
+        git=git,
+    )
+    folder = profile.checkpoint_folder
+    return WriteRequest(
+        project=capture.project,
+        folder=folder,
+        title=address(capture.capture_id, folder, capture.kind).title,
+        content=body,
+        note_type=profile.note_type,
+        metadata=metadata,
+    )
+
+
+def _continued(state: State | None) -> str | None:
+    """Only a confirmed note is continued."""
+    checkpoint = state.checkpoint if state else None
+    if checkpoint is None:
+        return None
+    return checkpoint.permalink or (checkpoint.path or "").removesuffix(".md") or None
+
+
+def _state(desk: Desk, branch: BranchId) -> State | None:
+    return desk.ledger.states.get(branch) if desk.ledger else None
+
+
+def _capture(desk: Desk, identity: str, branch: BranchId) -> Capture | None:
+    state = _state(desk, branch)
+    return next((c for c in state.captures if c.capture_id == identity), None) if state else None
+
+
+def _project(desk: Desk) -> ProjectName | None:
+    return ProjectName(desk.profile.project) if desk.profile.project else None

@@ -1,0 +1,103 @@
+"""What the performers of one session share: its journal, its host, its memory, its settings. It decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from continuity.commands import Command, CommandRejected, Observe, Observed
+from continuity.profile import Profile
+from continuity.shell.clock import Clock
+from continuity.shell.ledger import Ledger
+from continuity.shell.link import MemoryLink
+from continuity.shell.ports import Model, SessionSource, Voice
+from continuity.shell.settings import Settings
+from journal.chain import body_digest
+from journal.codec import clean
+from journal.errors import JournalError
+from journal.ids import BranchId, EntryId, SessionId, Sha256
+from journal.row import Row, WriterRecord
+
+LONGEST_BODY = 4_000_000
+"""Characters of one text kept beside the chain."""
+
+
+@dataclass
+class Desk:
+    """One session's working table. `ledger` is None until the first prompt, or for good when there can be none."""
+
+    session_id: SessionId
+    profile: Profile
+    settings: Settings
+    clock: Clock
+    writer: WriterRecord
+    link: MemoryLink
+    source: SessionSource
+    model: Model
+    voice: Voice
+    ledger: Ledger | None = None
+    waiting: list[Observed] = field(default_factory=list[Observed])
+    """Facts from before the journal was made."""
+
+    async def apply(
+        self,
+        command: Command,
+        *,
+        tip: EntryId | None = None,
+        branch: BranchId | None = None,
+        bodies: Mapping[Sha256, str] | None = None,
+    ) -> tuple[Row, ...]:
+        """Append what `command` amounts to.
+
+        Raises:
+            CommandRejected: Nothing was written.
+            JournalError: Nothing was written, unless the error says otherwise.
+        """
+        if self.ledger is None:
+            raise CommandRejected(type(command).__name__, "this session has no journal")
+        return await self.ledger.apply(command, tip=tip, branch=branch, bodies=bodies)
+
+    async def note(
+        self,
+        *facts: Observed,
+        tip: EntryId | None = None,
+        branch: BranchId | None = None,
+        bodies: Mapping[Sha256, str] | None = None,
+    ) -> bool:
+        """Record facts that nothing waits for; one that cannot be recorded is counted and said. True if all were."""
+        if self.ledger is None:
+            self.waiting.extend(facts)
+            return False
+        try:
+            for fact in facts:
+                await self.ledger.apply(Observe(fact), tip=tip, branch=branch, bodies=bodies)
+        except CommandRejected:
+            return False
+        except JournalError as error:
+            self.unrecorded(error)
+            return False
+        return True
+
+    def unrecorded(self, error: JournalError) -> None:
+        """Count a notification that did not reach the journal, and say that recording stopped."""
+        if self.ledger is not None:
+            self.ledger.missed(type(error).__name__)
+        self.voice.say(
+            "journal",
+            f"Continuity cannot record ({type(error).__name__}): nothing is saved until it can. "
+            "See /bm-status; check space and rights of its folder with `continuity paths`.",
+            "error",
+        )
+
+    async def body(self, digest: Sha256 | None) -> str | None:
+        """Return a kept text, or None when there is none or it was erased."""
+        if digest is None or self.ledger is None:
+            return None
+        return await self.ledger.journal.body(digest)
+
+
+def kept(text: str) -> tuple[Sha256, dict[Sha256, str]]:
+    """Return the digest of `text` and the bodies to append with the event that names it."""
+    exact = clean(text, LONGEST_BODY)
+    digest = body_digest(exact)
+    return digest, {digest: exact}

@@ -1,0 +1,202 @@
+"""The journal of one open session with the states of its branches: decides, appends, evolves. It performs no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from continuity.causes import Causes
+from continuity.commands import Command, Fork
+from continuity.decide import decide
+from continuity.evolve import evolve
+from continuity.lineage import Trail
+from continuity.shell.clock import Clock
+from continuity.state import State
+from journal.events import Event, Gap
+from journal.ids import BranchId, EntryId, Sha256
+from journal.lock import JournalLock
+from journal.reader import open_reader
+from journal.row import FIRST_BRANCH, Header, Record, Row, WriterRecord
+from journal.store import Journal
+
+
+class Branch:
+    """One branch as the ledger keeps it: its state, its trail, its causes."""
+
+    def __init__(self, branch: BranchId) -> None:
+        self.state = State(branch=branch)
+        self.trail = Trail(branch, (), 0)
+        self.causes = Causes()
+
+    def take(self, row: Row, *, own: bool) -> None:
+        """Follow one recorded row; `own` rows are the branch's, others its ancestors'."""
+        self.state = evolve(self.state, row)
+        self.causes.saw(row)
+        if own:
+            self.trail = self.trail.extended(row.position, row.tip)
+
+
+class Ledger:
+    """The one way to append to a session's journal.
+
+    Appends are serialised; each decides on the state left by the one before.
+    """
+
+    def __init__(self, journal: Journal, lock: JournalLock, path: Path, clock: Clock) -> None:
+        self.journal = journal
+        self.path = path
+        self._lock = lock
+        self._clock = clock
+        self._turn = anyio.Lock()
+        self._branches: dict[BranchId, Branch] = {}
+        self._gap: Gap | None = None
+        self.current = FIRST_BRANCH
+
+    @classmethod
+    async def create(cls, path: Path, header: Header, writer: WriterRecord, clock: Clock) -> Ledger:
+        """Make a new journal and hold its lock.
+
+        Raises:
+            JournalLocked: Another process writes here; nothing was made.
+            JournalError: The file could not be made.
+        """
+        lock = await anyio.to_thread.run_sync(JournalLock.acquire, path, writer)
+        try:
+            journal = await Journal.create(path, header)
+        except BaseException:
+            lock.release()
+            raise
+        ledger = cls(journal, lock, path, clock)
+        ledger._branches[FIRST_BRANCH] = Branch(FIRST_BRANCH)
+        return ledger
+
+    @classmethod
+    async def open(cls, path: Path, writer: WriterRecord, clock: Clock) -> Ledger:
+        """Hold the lock, verify and replay every branch; recovery is this and nothing else.
+
+        Raises:
+            JournalLocked: Another process writes here; nothing was touched.
+            JournalUnreadable, RowUnreadable: The file was left as it is.
+        """
+        lock = await anyio.to_thread.run_sync(JournalLock.acquire, path, writer)
+        try:
+            branches, last = await anyio.to_thread.run_sync(replay, path)
+            journal = await Journal.open(path)
+        except BaseException:
+            lock.release()
+            raise
+        ledger = cls(journal, lock, path, clock)
+        ledger._branches = branches
+        ledger.current = last
+        return ledger
+
+    @property
+    def state(self) -> State:
+        """The state of the branch being written."""
+        return self._branches[self.current].state
+
+    @property
+    def states(self) -> Mapping[BranchId, State]:
+        """Every branch's state; a branch left behind may still be owed a verdict."""
+        return {branch: kept.state for branch, kept in self._branches.items()}
+
+    @property
+    def trails(self) -> Sequence[Trail]:
+        """Every branch as lineage sees it."""
+        return [kept.trail for kept in self._branches.values()]
+
+    async def apply(
+        self,
+        command: Command,
+        *,
+        tip: EntryId | None,
+        branch: BranchId | None = None,
+        bodies: Mapping[Sha256, str] | None = None,
+    ) -> tuple[Row, ...]:
+        """Decide `command` on its branch and append what it amounts to; return the rows.
+
+        Raises:
+            CommandRejected: The state does not allow it; nothing was written.
+            JournalError: Nothing was written, unless the error says otherwise.
+        """
+        async with self._turn:
+            kept = self._branches[branch or self.current]
+            events = decide(kept.state, command)
+            if not events:
+                return ()
+            if self._gap is not None:
+                events = (self._gap, *events)
+            rows = await self.journal.append(
+                kept.state.branch,
+                self._records(kept, events, tip if tip is not None else kept.state.tip),
+                expected=kept.state.position,
+                bodies=bodies or {},
+            )
+            self._gap = None
+            for row in rows:
+                kept.take(row, own=True)
+            return rows
+
+    async def fork(self, parent: BranchId, position: int, command: Fork) -> None:
+        """Begin a branch at `position` of `parent` and make it current; its first event says why."""
+        async with self._turn:
+            kept = await anyio.to_thread.run_sync(_replayed_to, self.path, parent, position)
+            events = decide(kept.state, command)
+            child, rows = await self.journal.fork(parent, position, self._records(kept, events, kept.state.tip))
+            kept.trail = Trail(child.branch, (), child.fork_position)
+            for row in rows:
+                kept.take(row, own=True)
+            self._branches[child.branch] = kept
+            self.current = child.branch
+
+    def missed(self, reason: str) -> None:
+        """Count a notification that could not be recorded; a later append says so."""
+        before = self._gap
+        self._gap = Gap(
+            reason=reason,
+            count=1 if before is None else before.count + 1,
+            since_ms=self._clock.now_ms() if before is None else before.since_ms,
+        )
+
+    @property
+    def missing(self) -> int:
+        """How many notifications are not recorded yet."""
+        return 0 if self._gap is None else self._gap.count
+
+    async def close(self) -> None:
+        """Let go of the file, then of the lock."""
+        try:
+            await self.journal.close()
+        finally:
+            self._lock.release()
+
+    def _records(self, kept: Branch, events: Sequence[Event], tip: EntryId | None) -> list[Record]:
+        at_ms = self._clock.now_ms()
+        return [Record(event=event, at_ms=at_ms, tip=tip, cause=kept.causes.of(event)) for event in events]
+
+
+def replay(path: Path) -> tuple[dict[BranchId, Branch], BranchId]:
+    """Return every branch after its verified history, and the branch written last. Blocking.
+
+    Raises:
+        JournalUnreadable, RowUnreadable: The file was left as it is.
+    """
+    with open_reader(path) as reader:
+        branches: dict[BranchId, Branch] = {}
+        for described in reader.branches:
+            kept = Branch(described.branch)
+            for row in reader.verified(described.branch):
+                kept.take(row, own=row.branch == described.branch)
+            branches[described.branch] = kept
+        return branches, reader.last_branch()
+
+
+def _replayed_to(path: Path, branch: BranchId, position: int) -> Branch:
+    with open_reader(path) as reader:
+        kept = Branch(branch)
+        for row in reader.verified(branch, position):
+            kept.take(row, own=False)
+        return kept

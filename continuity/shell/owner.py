@@ -1,0 +1,86 @@
+"""The one asyncio task that holds everything asynchronous of ours in this process. It knows no session and no rule."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import anyio
+from anyio.abc import TaskGroup
+
+type Job = Callable[[], Awaitable[None]]
+type OnError = Callable[[str, Exception], None]
+
+
+class Owner:
+    """Runs jobs under one task group, entered and left in one task.
+
+    The host starts and stops us from tasks of its own choosing, and a task
+    group must be left where it was entered. So the host's tasks only hand jobs
+    over; what they need back they await through events.
+    """
+
+    def __init__(self, on_error: OnError) -> None:
+        self._on_error = on_error
+        self._early: list[tuple[str, Job]] = []
+        self._group: TaskGroup | None = None
+        self._running = 0
+        self._idle = anyio.Event()
+        self._stop = anyio.Event()
+        self._task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._own())
+
+    @property
+    def alive(self) -> bool:
+        """Whether jobs can still be handed over."""
+        return not self._task.done() and not self._stop.is_set()
+
+    def spawn(self, name: str, job: Job, *, daemon: bool = False) -> None:
+        """Run `job` under the owner; returns at once. `drain` does not wait for a daemon."""
+        if not daemon:
+            self._running += 1
+            self._idle = anyio.Event() if self._running == 1 else self._idle
+        wrapped = job if daemon else self._counted(job)
+        if self._group is None:
+            self._early.append((name, wrapped))
+        else:
+            self._group.start_soon(self._guarded, name, wrapped)
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait until no job runs, at most `seconds`; tell whether it came to that."""
+        with anyio.move_on_after(seconds):
+            while self._running:
+                await self._idle.wait()
+        return self._running == 0
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait until it is gone. Interruptible only after everything was told to end."""
+        self._stop.set()
+        await asyncio.wait({self._task})
+
+    async def _own(self) -> None:
+        async with anyio.create_task_group() as group:
+            self._group = group
+            for name, job in self._early:
+                group.start_soon(self._guarded, name, job)
+            self._early.clear()
+            await self._stop.wait()
+            group.cancel_scope.cancel()
+        self._group = None
+
+    def _counted(self, job: Job) -> Job:
+        async def counted() -> None:
+            try:
+                await job()
+            finally:
+                self._running -= 1
+                if self._running == 0:
+                    self._idle.set()
+
+        return counted
+
+    async def _guarded(self, name: str, job: Job) -> None:
+        """One failing job must not end the others; it is reported, not hidden."""
+        try:
+            await job()
+        except Exception as error:  # noqa: BLE001 - becomes an event and a notice
+            self._on_error(name, error)

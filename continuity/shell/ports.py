@@ -1,0 +1,86 @@
+"""What the shell needs from a host, as narrow interfaces; no host is named or imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+import msgspec
+
+from continuity.capture import PublicMessage
+from journal.ids import EntryId, Sha256
+
+type NoticeLevel = Literal["info", "warning", "error"]
+
+
+class PathView(msgspec.Struct, frozen=True, kw_only=True):
+    """The host's active path at one boundary, from the session's root to its tip."""
+
+    root: EntryId | None
+    public: tuple[PublicMessage, ...]
+    compactions: tuple[EntryId, ...]
+    receipts: tuple[Mapping[str, object], ...]
+    """Data of the custom entries in our namespace, on this path, oldest first."""
+    briefs_in_context: frozenset[Sha256]
+    """Digests of our briefs that the model still sees."""
+
+    @property
+    def tip(self) -> EntryId | None:
+        """The newest public message, which alone moves a tip."""
+        return self.public[-1].entry_id if self.public else None
+
+
+class SessionSource(Protocol):
+    """The session as the host persisted it."""
+
+    async def view(self, anchor: object | None) -> PathView:
+        """Return the path that ends at the message `anchor` stands for, or at the newest entry.
+
+        `anchor` is the host adapter's own; the shell only hands it back.
+        """
+        ...
+
+    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        """Return the public messages from the root to `tip`, whatever path is active now; none if it is not known."""
+        ...
+
+
+class ModelAnswer(Protocol):
+    """One finished answer."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def tokens_in(self) -> int: ...
+    @property
+    def tokens_out(self) -> int: ...
+
+
+class ModelFailed(Exception):
+    """The model gave no answer; `code` is one of our own words, never the provider's."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Model(Protocol):
+    """The session's active model, asked without tools and outside the conversation."""
+
+    async def summarize(self, text: str, *, instructions: str, timeout: float) -> ModelAnswer:
+        """Return one answer.
+
+        Raises:
+            ModelFailed: No usable answer within `timeout` seconds; nothing else happened.
+        """
+        ...
+
+
+class Voice(Protocol):
+    """How we speak to the person in front of the host."""
+
+    def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        """Show `text` unless it is what was last said on `topic`."""
+        ...

@@ -1,0 +1,190 @@
+"""One session's actor: takes boundaries in order, performs what the state owes, lane by lane. Every rule is the core's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+
+from continuity.commands import CloseSession, CommandRejected, Observe
+from continuity.due import Begin, Effect, Lane, Policy, Prefetch, Probe, Submit, Synthesise, due
+from continuity.shell import capturing, reconciling
+from continuity.shell.desk import Desk
+from continuity.shell.recalling import Recaller
+from journal.errors import JournalError
+from journal.events import MemoryLost, OperationFailed
+from journal.ids import BranchId, ProjectName
+from journal.row import FIRST_BRANCH
+
+type Spawn = Callable[[str, Callable[[], Awaitable[None]]], None]
+
+REST_MS = 30_000
+"""How long a lane rests after one of its effects failed in a way nobody foresaw."""
+
+
+class Runner:
+    """Performs the effects of one session until `close`.
+
+    Effects stand in lanes: one at a time in each, none waits for another's.
+    """
+
+    def __init__(self, desk: Desk, spawn: Spawn) -> None:
+        self.desk = desk
+        self.recaller = Recaller(desk)
+        self._spawn = spawn
+        self._wake = anyio.Event()
+        self._quiet = anyio.Event()
+        self._busy: dict[Lane, str] = {}
+        self._resting: dict[Lane, int] = {}
+        self._told_down = False
+        self.closed = False
+        desk.link.listen(self.wake)
+
+    def wake(self) -> None:
+        """Look again at what is owed."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Perform what is owed until closed; sleeps until news or until the state wants to be looked at."""
+        while not self.closed:
+            self._wake = anyio.Event()
+            await self._follow_link()
+            seconds = self._perform()
+            with anyio.move_on_after(seconds):
+                await self._wake.wait()
+
+    async def drained(self, seconds: float) -> bool:
+        """Wait until nothing is owed that can be done now, at most `seconds`; tell whether it came to that."""
+        self._quiet = anyio.Event()
+        self.wake()
+        with anyio.move_on_after(seconds) as scope:
+            await self._quiet.wait()
+        return not scope.cancelled_caught
+
+    async def close(self, reason: str) -> None:
+        """Record the end and let go of the journal; effects under way have ended before."""
+        self.closed = True
+        self.desk.link.unlisten(self.wake)
+        self.wake()
+        ledger = self.desk.ledger
+        if ledger is None:
+            return
+        try:
+            for branch, state in ledger.states.items():
+                if not state.closed:
+                    await ledger.apply(CloseSession(reason=reason), tip=None, branch=branch)
+        except JournalError as error:
+            self.desk.unrecorded(error)
+        finally:
+            self.desk.ledger = None
+            await ledger.close()
+
+    async def _follow_link(self) -> None:
+        """Record on the current branch what became of the connection, and say once that there is none."""
+        link, ledger = self.desk.link, self.desk.ledger
+        if link.status == "down" and not self._told_down:
+            self._told_down = True
+            self.desk.voice.say("link", _why_down(link.error), "warning")
+            await self.desk.note(MemoryLost(connection=None, error=link.error or "unknown"))
+        if link.status == "up":
+            self._told_down = False
+        if ledger is None:
+            return
+        project = self.desk.profile.project
+        described = link.described(ProjectName(project) if project else None)
+        known = ledger.state.connection
+        if described is not None:
+            await self.desk.note(described)
+        elif known is not None and link.connection is None:
+            await self.desk.note(MemoryLost(connection=known.connection, error=link.error or "lost"))
+
+    def _perform(self) -> float | None:
+        """Start what is due in free lanes; return how long nothing else will be, None for as long as there is no news."""
+        ledger = self.desk.ledger
+        connection = self.desk.link.connection
+        now_ms = self.desk.clock.now_ms()
+        again: list[int] = []
+        if ledger is not None:
+            policy = Policy(connection.id if connection else None)
+            branches = sorted(ledger.states.items(), key=lambda pair: pair[0] != ledger.current)
+            for branch, state in branches:
+                owed = due(state, policy, now_ms)
+                again += [owed.look_again_ms] if owed.look_again_ms is not None else []
+                for effect in owed.effects:
+                    if branch == ledger.current or not isinstance(effect, Prefetch):
+                        self._start(effect, branch, now_ms)
+        elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
+            self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
+        again += [at_ms for at_ms in self._resting.values() if at_ms > now_ms]
+        if not self._busy:
+            self._quiet.set()
+        return max(0.0, (min(again) - now_ms) / 1000) if again else None
+
+    def _start(self, effect: Effect, branch: BranchId, now_ms: int) -> None:
+        if effect.lane in self._busy or self._resting.get(effect.lane, 0) > now_ms:
+            return
+        if isinstance(effect, Prefetch) and not self._may_recall():
+            return
+        self._busy[effect.lane] = effect.key
+        self._spawn(effect.key, partial(self._performed, effect, branch))
+
+    def _may_recall(self) -> bool:
+        return self.desk.profile.project is not None and self.desk.settings.auto_recall
+
+    async def _performed(self, effect: Effect, branch: BranchId) -> None:
+        try:
+            await self._effect(effect, branch)
+        except CommandRejected:
+            pass  # the state moved on meanwhile; what it owes now is computed anew
+        except JournalError as error:
+            self._rest(effect.lane)
+            self.desk.unrecorded(error)
+        except Exception as error:  # noqa: BLE001 - becomes an event and a notice
+            self._rest(effect.lane)
+            await self._failed(effect, error)
+        finally:
+            self._busy.pop(effect.lane, None)
+            self.wake()
+
+    async def _effect(self, effect: Effect, branch: BranchId) -> None:
+        match effect:
+            case Begin():
+                await capturing.begin(self.desk, effect, branch)
+            case Synthesise():
+                await capturing.synthesise(self.desk, effect, branch)
+            case Submit():
+                await capturing.submit(self.desk, effect, branch)
+            case Probe():
+                await reconciling.probe(self.desk, effect, branch)
+            case Prefetch():
+                ledger = self.desk.ledger
+                state = ledger.states.get(branch) if ledger else None
+                await self.recaller.prefetch(effect.reason, branch, state)
+
+    def _rest(self, lane: Lane) -> None:
+        self._resting[lane] = self.desk.clock.now_ms() + REST_MS
+
+    async def _failed(self, effect: Effect, error: Exception) -> None:
+        operation, kind = effect.key.partition(":")[0], type(error).__name__
+        self.desk.voice.say(
+            "failure", f"Continuity: {operation} failed ({kind}); it will be tried again. See /bm-status.", "warning"
+        )
+        await self.desk.note(OperationFailed(operation=operation, error=kind[:80], remedy="retry-later"))
+
+
+def _why_down(error: str | None) -> str:
+    """Name the reason and the remedy in our own words."""
+    remedies = {
+        "not-found": "the memory server's command was not found; install basic-memory or set `command`",
+        "inside-checkout": "the memory server's command lies inside this checkout and is not run; set `command`",
+        "relative": "`command` must be a name or an absolute path",
+        "timeout": "the memory server did not answer; it is tried again when needed",
+        "garbage": "the memory server speaks something else than MCP; check `command` and `args`",
+        "exited": "the memory server ended at once; run its command in a terminal to see why",
+        "unstartable": "the memory server could not be started; run its command in a terminal to see why",
+    }
+    return f"Memory unavailable: {remedies.get(error or '', 'the memory server failed')}."
+
+
+__all__ = ["Observe", "Runner"]

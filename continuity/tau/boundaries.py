@@ -1,0 +1,129 @@
+"""Turns Tau's notifications into the session's boundaries and back; every handler returns in milliseconds or is bounded."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from continuity.shell.session import Session
+from continuity.tau import host
+from continuity.tau.entries import MessageKey
+from continuity.tau.host import Context, HostGone, Message, Reason, Tau
+from continuity.tau.insertion import Insertion
+from continuity.tau.resident import Configuration, Resident
+from journal.events import CompactionEnded, CompactionStarted
+from journal.events.lifecycle import CompactionReason, OpenReason
+
+_OPENINGS: dict[str, OpenReason] = {
+    "startup": "startup",
+    "reload": "reload",
+    "new": "new",
+    "resume": "resume",
+    "branch": "branch",
+}
+_COMPACTIONS: dict[str, CompactionReason] = {"manual": "manual", "threshold": "threshold", "overflow": "overflow"}
+
+
+class TauBoundaries:
+    """One generation of the extension: between Tau's events and the process's sessions."""
+
+    def __init__(self, tau: Tau, resident: Resident, insertion: Insertion, configured: Configuration) -> None:
+        self._tau = tau
+        self._resident = resident
+        self._insertion = insertion
+        self._configured = configured
+        self._anchor: MessageKey | None = None
+        self._ended = False
+        self.session: Session | None = None
+
+    async def session_started(self, reason: Reason, context: Context) -> None:
+        """Hand over and return; replay, connection and recall go on in the background."""
+        self._resident.presence.use(self._tau)
+        self._anchor, self._ended = None, False
+        if host.level(context, self._tau) == "C":
+            self.session = None
+            self._resident.presence.say("level", "Continuity: this session has no file; tools only, nothing is saved.")
+            return
+        session = self._resident.session(context, self._configured)
+        self.session = session
+        if session is None:
+            return
+        self._resident.follow(session, context)
+        if session.desk.profile.project is None:
+            self._resident.presence.say(
+                "project",
+                "Continuity: no project is configured, so nothing is saved or recalled automatically. "
+                f"Set `project` in {self._configured.places.settings}.",
+            )
+        self._resident.owner.spawn("start", partial(session.start, _OPENINGS.get(reason, "startup")))
+
+    async def session_ending(self, reason: Reason, context: Context) -> None:
+        """Only a quit waits, and bounded; a reload keeps everything, another session is left to finish behind us."""
+        session, owner = self.session, self._resident.owner
+        if reason == "quit":
+            await self._resident.quit(self._configured.loaded.settings.exit_timeout_seconds)
+        elif reason in ("new", "resume") and session is not None:
+            owner.spawn(
+                "leave",
+                partial(session.leave, lambda: owner.spawn("left", session.end_when_idle, daemon=True)),
+            )
+
+    async def input_given(self, text: str, context: Context, *, mid_run: bool) -> None:
+        """Stock Tau has the prompt on disk only later, at its `message_end`."""
+
+    async def run_started(self, context: Context) -> None:
+        """A run begins; whether it ends by itself is seen at its end."""
+        self._ended = False
+
+    async def retry_announced(self, context: Context) -> None:
+        """The same prompt goes on."""
+
+    async def message_ended(self, message: Message, context: Context) -> None:
+        """The prompt's own message is the boundary: it is on disk, and the model has not been asked."""
+        self._anchor = message.key
+        if not self._insertion.takes(message):
+            return
+        session = self.session
+        if session is None or not self._resident.follow(session, context):
+            return
+        prompted = await session.prompted(
+            message.key, characters=len(message.key.text), typed=message.key.role == "user"
+        )
+        try:
+            if prompted.receipt is not None:
+                await host.append_receipt(self._tau, prompted.receipt)
+            if prompted.brief is not None:
+                brief = prompted.brief.brief
+                self._insertion.put(brief.text, {"digest": brief.sha256}, context)
+                await session.delivered(prompted.brief)
+        except HostGone:
+            return
+
+    async def run_ended(self, context: Context) -> None:
+        """The run ended by itself."""
+        self._ended = True
+
+    async def work_settled(self, context: Context) -> None:
+        """Hand over and return: Tau counts as running while we are in here."""
+        session = self.session
+        if session is None or not self._resident.follow(session, context):
+            return
+        settled = partial(session.settled, self._anchor, interrupted=not self._ended)
+        self._resident.owner.spawn("settled", settled)
+
+    async def compaction_started(self, reason: str, context: Context) -> None:
+        """Stock Tau announces overflow compactions alone; the others are noticed on the path."""
+        session = self.session
+        if session is not None:
+            await session.desk.note(CompactionStarted(reason=_COMPACTIONS.get(reason, "unknown")))
+
+    async def compaction_ended(self, reason: str, context: Context, *, aborted: bool) -> None:
+        """What an announced compaction came to."""
+        session = self.session
+        if session is not None:
+            await session.desk.note(CompactionEnded(reason=_COMPACTIONS.get(reason, "unknown"), aborted=aborted))
+
+    def failed(self, boundary: str, error: Exception) -> None:
+        """A handler of ours raised; Tau would hide it."""
+        self._resident.presence.say(
+            "failure", f"Continuity: {boundary} failed ({type(error).__name__}). See /bm-status.", "error"
+        )

@@ -1,0 +1,172 @@
+"""Tau's entry to us: `setup` registers and subscribes, starts nothing and waits for nothing but a cold inventory."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from continuity.memory.calls import Json, Ticket
+from continuity.memory.errors import CommandRefused
+from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
+from continuity.memory.server import ServerSpec
+from continuity.memory.tools import Bridge, ToolReply, bridge, cancelled_reply
+from continuity.places import Places
+from continuity.privacy import mask
+from continuity.shell.bridging import Call, forward
+from continuity.shell.config import Loaded, SettingsError, environment, load_places, load_settings
+from continuity.shell.link import MemoryLink
+from continuity.shell.settings import Settings
+from continuity.tau.boundaries import TauBoundaries
+from continuity.tau.host import Tau, register_command, subscribe, when_started
+from continuity.tau.insertion import Insertion
+from continuity.tau.model_call import is_lookup
+from continuity.tau.presence import status
+from continuity.tau.resident import Configuration, Resident, resident, server_spec
+from continuity.tau.tools import ToolRun, register_tool
+from journal.disk import make_folder
+
+MANY_TOOLS = 60
+"""More tools than this are said: each costs its schema in every request."""
+
+
+def setup(tau: Tau) -> None:
+    """Register tools and commands and listen; called by Tau at start and at every reload.
+
+    A settings file that cannot be used leaves the commands, which say so, and
+    nothing else.
+    """
+    if is_lookup():
+        return
+    living = resident()
+    configured, trouble = _configured()
+    insertion = Insertion(tau, living.outstanding, lambda: secrets.token_hex(16))
+    boundaries = TauBoundaries(tau, living, insertion, configured)
+    _register_commands(tau, living, boundaries, trouble)
+    if trouble is not None:
+        living.presence.say("settings", f"Continuity is off: {trouble}", "error")
+        when_started(tau, lambda: living.presence.use(tau))
+        return
+    ignored = configured.loaded.ignored_keys
+    if ignored:
+        living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
+    link = living.use(configured)
+    for topic, text in _offer_tools(tau, boundaries, link, configured):
+        living.presence.say(topic, text)
+    subscribe(tau, boundaries)
+
+
+def _configured() -> tuple[Configuration, str | None]:
+    """Return what the user set, and what is wrong with it if it cannot be used."""
+    environ, home, cwd = environment(), Path.home(), Path.cwd()
+    try:
+        places, loaded = load_places(environ, home), load_settings(environ, home)
+        make_folder(places.state)
+    except (SettingsError, OSError) as error:
+        nothing = Loaded(Settings(), None, ())
+        nowhere = Configuration(
+            nothing, Places(home, home), home, CommandRefused(nothing.settings.command, "not-found")
+        )
+        return nowhere, str(error)
+    spec = server_spec(loaded, places, environ, home=home, cwd=cwd)
+    return Configuration(loaded, places, home, spec), None
+
+
+def _register_commands(tau: Tau, living: Resident, boundaries: TauBoundaries, trouble: str | None) -> None:
+    def show(arguments: str) -> str:
+        del arguments
+        return status(boundaries.session, living.link, trouble, living.clock.now_ms())
+
+    def save(arguments: str) -> str | None:
+        session = boundaries.session
+        if session is None or session.desk.profile.project is None:
+            return "Nothing can be saved here: see /bm-status."
+        focus = mask(arguments.strip()).text or None
+
+        async def request() -> None:
+            if not await session.request("command", focus):
+                living.presence.say("checkpoint", "Nothing new to save since the last checkpoint.")
+
+        living.owner.spawn("checkpoint", request)
+        return None
+
+    register_command(
+        tau, "bm-status", show, description="Where memory goes, and what of it is proven", usage="/bm-status"
+    )
+    register_command(
+        tau, "bm-checkpoint", save, description="Save a checkpoint now", usage="/bm-checkpoint [what to keep in view]"
+    )
+
+
+def _offer_tools(
+    tau: Tau, boundaries: TauBoundaries, link: MemoryLink, configured: Configuration
+) -> Iterator[tuple[str, str]]:
+    """Register the tools of the cached inventory, or of the server's own list; yield what is to be said of them."""
+    settings = configured.loaded.settings
+    inventory = _inventory(configured)
+    if inventory is None:
+        yield "tools", "Memory did not list its tools in time; /reload offers them once it has."
+        return
+    offered = bridge(inventory.tools, allow=settings.tools)
+    for tool in offered.tools:
+        call = Call(tool, {}, Ticket(), settings.timeout_seconds)
+        register_tool(tau, tool, partial(_called, boundaries, link, call))
+    yield from _said_of(offered)
+
+
+def _inventory(configured: Configuration) -> Inventory | None:
+    spec, settings = configured.server, configured.loaded.settings
+    if not isinstance(spec, ServerSpec):
+        return None
+    cache, key = InventoryCache(configured.places.state), inventory_key(spec)
+    kept = cache.load(key).inventory
+    found = kept or _discovered(spec, settings.discovery_seconds)
+    if found is not None and kept is None:
+        with suppress(OSError):
+            cache.save(key, found)
+    return found
+
+
+def _said_of(offered: Bridge) -> Iterator[tuple[str, str]]:
+    if offered.left_out:
+        yield "left-out", f"Tools without a usable schema were left out: {', '.join(offered.left_out)}."
+    if offered.unknown:
+        yield "unknown", f"`tools` names what the server does not offer: {', '.join(offered.unknown)}."
+    if len(offered.tools) > MANY_TOOLS:
+        yield "many", f"{len(offered.tools)} memory tools are offered; `tools` in the settings limits them."
+
+
+async def _called(
+    boundaries: TauBoundaries, link: MemoryLink, call: Call, arguments: Mapping[str, Json], run: ToolRun
+) -> ToolReply:
+    ticket = Ticket()
+    run.if_aborted = lambda: cancelled_reply(call.spec, ticket)
+    session = boundaries.session
+    desk = session.desk if session is not None and session.desk.ledger is not None else None
+    return await forward(link, desk, call._replace(arguments=arguments, ticket=ticket))
+
+
+def _discovered(spec: ServerSpec, seconds: float) -> Inventory | None:
+    """Ask a server of its own for its tools in a joined thread; it is gone when this returns."""
+    found: list[Inventory] = []
+
+    async def ask() -> None:
+        from continuity.memory.connection import connect
+        from continuity.memory.errors import MemoryTrouble
+
+        try:
+            with anyio.move_on_after(seconds):
+                async with connect(spec, seconds=seconds) as connection:
+                    found.append(await connection.list_tools(seconds))
+        except MemoryTrouble:
+            return
+
+    thread = threading.Thread(target=lambda: anyio.run(ask), name="continuity-discovery", daemon=True)
+    thread.start()
+    thread.join()
+    return found[0] if found else None

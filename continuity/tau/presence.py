@@ -1,0 +1,99 @@
+"""What a person sees of us in Tau: notices, each said once, and the status page. It never speaks to the model."""
+
+from __future__ import annotations
+
+from continuity.shell.link import MemoryLink
+from continuity.shell.ports import NoticeLevel
+from continuity.shell.session import Session
+from continuity.state import PENDING, Capture
+from continuity.tau.host import Tau, notify
+
+
+class Presence:
+    """Speaks through whichever generation of the extension is alive; lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._tau: Tau | None = None
+        self._said: dict[str, str] = {}
+        self._unsaid: dict[str, tuple[str, NoticeLevel]] = {}
+
+    def use(self, tau: Tau) -> None:
+        """Speak through `tau` from now on, and say what could not be said before."""
+        self._tau = tau
+        unsaid, self._unsaid = self._unsaid, {}
+        for topic, (text, level) in unsaid.items():
+            self._said.pop(topic, None)
+            self.say(topic, text, level)
+
+    def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        """Show `text` unless it is what was last said on `topic`."""
+        if self._said.get(topic) == text:
+            return
+        self._said[topic] = text
+        if self._tau is None or not notify(self._tau, text, level):
+            self._unsaid[topic] = (text, level)
+
+
+def status(session: Session | None, link: MemoryLink | None, trouble: str | None, now_ms: int) -> str:
+    """Return the status page: where memory goes, whether it is reachable, and what is proven."""
+    lines = ["Continuity"]
+    if trouble is not None:
+        lines.append(f"  settings     {trouble}")
+    lines.append(f"  connection   {_connection(link)}")
+    if session is not None:
+        lines += _session(session, now_ms)
+    else:
+        lines.append("  session      none (this session has no file): tools only")
+    return "\n".join(lines)
+
+
+def _connection(link: MemoryLink | None) -> str:
+    if link is None:
+        return "none"
+    connection = link.connection
+    if connection is not None:
+        return f"up: {connection.server} {connection.version}, process {connection.process.pid}"
+    return f"{link.status}{f' ({link.error})' if link.error else ''}"
+
+
+def _session(session: Session, now_ms: int) -> list[str]:
+    desk, state = session.desk, session.state
+    project = desk.profile.project
+    where = f"{project}, folder {desk.profile.checkpoint_folder}" if project else "no project configured: tools only"
+    lines = [f"  level        {session.host.level}", f"  destination  {where} ({desk.profile.kind} work)"]
+    if session.blocked is not None:
+        lines.append(f"  journal      {session.blocked}")
+    elif desk.ledger is None or state is None:
+        lines.append("  journal      begins with the first prompt")
+    else:
+        lines.append(f"  journal      {desk.ledger.path.name}, branch {state.branch} at {state.position}")
+        if desk.ledger.missing:
+            lines.append(f"  not recorded {desk.ledger.missing} notification(s); recording is failing")
+        lines.append(f"  last save    {_saved(state.checkpoint)}")
+        lines += [f"  unproven     {_pending(c, now_ms)}" for c in state.captures if c.status in PENDING]
+        lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
+    return [*lines, f"  switches     {_switches(session)}"]
+
+
+def _saved(checkpoint: Capture | None) -> str:
+    if checkpoint is None:
+        return "none on this branch yet"
+    labels = [name for name, on in (("moved", checkpoint.moved), ("edited since", checkpoint.edited)) if on]
+    return f"{checkpoint.path} (evidence: {', '.join([checkpoint.evidence or 'none', *labels])})"
+
+
+def _pending(capture: Capture, now_ms: int) -> str:
+    since = capture.intent.at_ms if capture.intent else capture.begun_ms
+    minutes = max(0, now_ms - since) // 60_000
+    return f"{capture.path} is {capture.status.replace('_', ' ')} since {minutes} min, read {capture.probes} time(s)"
+
+
+def _switches(session: Session) -> str:
+    settings = session.desk.settings
+    named = (
+        ("recall", settings.auto_recall),
+        ("capture", settings.capture_knowledge),
+        ("at compaction", settings.checkpoint_on_compact),
+        ("at exit", settings.summarize_on_shutdown),
+    )
+    return ", ".join(f"{name} {'on' if on else 'off'}" for name, on in named)

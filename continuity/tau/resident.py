@@ -1,0 +1,173 @@
+"""What lives as long as the process, whatever Tau reloads: the owner, the server, the sessions. It knows no rule."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+from continuity.memory.errors import CommandRefused
+from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
+from continuity.memory.liveness import identify
+from continuity.memory.server import ServerSpec, child_environment, resolve_command
+from continuity.places import Places
+from continuity.profile import Profile
+from continuity.shell.clock import SystemClock
+from continuity.shell.config import Loaded
+from continuity.shell.desk import Desk
+from continuity.shell.link import MemoryLink
+from continuity.shell.owner import Owner
+from continuity.shell.session import Host, Session
+from continuity.tau import host
+from continuity.tau.adapters import FileSource, SessionModel, ToldSource
+from continuity.tau.host import Context
+from continuity.tau.insertion import Outstanding
+from continuity.tau.model_call import ModelCall, snapshot
+from continuity.tau.presence import Presence
+from journal.ids import SessionId, WriterId
+from journal.row import WriterRecord
+
+
+class Configuration(NamedTuple):
+    """What the user set, as one generation of the extension found it."""
+
+    loaded: Loaded
+    places: Places
+    home: Path
+    server: ServerSpec | CommandRefused
+
+    def profile(self, cwd: Path) -> Profile:
+        """Return how work in `cwd` is filed."""
+        return self.loaded.settings.profile(cwd, self.home)
+
+
+class Resident:
+    """One process's memory: at most one server, one session a session id, one voice."""
+
+    def __init__(self) -> None:
+        self.presence = Presence()
+        self.owner = Owner(self._failed)
+        self.outstanding = Outstanding()
+        self.models = ModelCall()
+        self.clock = SystemClock()
+        self.writer = WriterRecord(writer=WriterId(secrets.token_hex(16)), process=identify(os.getpid()))
+        self.version = version("tau-continuity")
+        self.link: MemoryLink | None = None
+        self.sessions: dict[SessionId, Session] = {}
+
+    def use(self, configured: Configuration) -> MemoryLink:
+        """Return the link to the server the settings name; another one ends when the settings name another."""
+        spec = configured.server
+        if self.link is not None and self.link.spec == spec:
+            return self.link
+        if self.link is not None:
+            self.link.retire()
+        keep = partial(_keep, configured.places, spec)
+        link = MemoryLink(spec, configured.loaded.settings.timeout_seconds, keep)
+        self.link = link
+        self.owner.spawn("memory", link.run, daemon=True)
+        return link
+
+    def session(self, context: Context, configured: Configuration) -> Session | None:
+        """Return the session `context` is about, known or new; None where it has no id (level C)."""
+        if context.session_id is None or self.link is None:
+            return None
+        known = self.sessions.get(SessionId(context.session_id))
+        if known is None or known.runner.closed:
+            return self._new(SessionId(context.session_id), context, configured, self.link)
+        known.desk.settings = configured.loaded.settings
+        known.desk.profile = configured.profile(Path(context.cwd))
+        known.desk.link = self.link
+        return known
+
+    def _new(self, session_id: SessionId, context: Context, configured: Configuration, link: MemoryLink) -> Session:
+        desk = Desk(
+            session_id=session_id,
+            profile=configured.profile(Path(context.cwd)),
+            settings=configured.loaded.settings,
+            clock=self.clock,
+            writer=self.writer,
+            link=link,
+            source=ToldSource(),
+            model=SessionModel(self.models, snapshot(context)),
+            voice=self.presence,
+        )
+        about = Host(name=host.HOST_NAME, version=host.host_version(), level="B", extension=self.version)
+        session = Session(desk, configured.places, about, self.owner.spawn)
+        self.sessions[session_id] = session
+        self.owner.spawn(f"session {session_id}", session.runner.run, daemon=True)
+        return session
+
+    def follow(self, session: Session, context: Context) -> bool:
+        """Take over what may have changed since the last boundary; False while the session has no file."""
+        session.desk.model = SessionModel(self.models, snapshot(context))
+        if isinstance(session.desk.source, FileSource):
+            return True
+        path = host.session_file_path(context)
+        if path is None:
+            return False
+        session.desk.source = FileSource(path)
+        return True
+
+    async def quit(self, seconds: float) -> None:
+        """End everything: what is owed within `seconds`, then the server and every task, whatever happened."""
+        sessions = [session for session in self.sessions.values() if not session.runner.closed]
+        try:
+            async with anyio.create_task_group() as group:
+                for session in sessions:
+                    group.start_soon(session.ending, seconds)
+            await self.owner.drain(1)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.owner.close()
+                for session in sessions:
+                    await session.runner.close("quit")
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self.presence.say("failure", f"Continuity: {name} failed ({type(error).__name__}). See /bm-status.", "error")
+
+
+def server_spec(
+    loaded: Loaded, places: Places, environ: Mapping[str, str], *, home: Path, cwd: Path
+) -> ServerSpec | CommandRefused:
+    """Return what to start, or why it may not be started. Nothing inside the checkout is.
+
+    The home folder, or one above it, is no checkout: the user's own commands live there.
+    """
+    settings = loaded.settings
+    checkout = None if home.is_relative_to(cwd) else cwd
+    try:
+        command = resolve_command(settings.command, environ.get("PATH", ""), checkout)
+    except CommandRefused as refused:
+        return refused
+    return ServerSpec(
+        command=command,
+        args=settings.args,
+        env=child_environment(environ, settings.env),
+        cwd=str(places.state),
+    )
+
+
+def _keep(places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:
+    if isinstance(spec, ServerSpec):
+        InventoryCache(places.state).save(inventory_key(spec), inventory)
+
+
+_living: dict[asyncio.AbstractEventLoop, Resident] = {}
+
+
+def resident() -> Resident:
+    """Return this loop's resident; site packages are not imported anew on a reload, so it survives one."""
+    loop = asyncio.get_running_loop()
+    for other in [one for one in _living if one.is_closed()]:
+        del _living[other]
+    if loop not in _living or not _living[loop].owner.alive:
+        _living[loop] = Resident()
+    return _living[loop]
