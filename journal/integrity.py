@@ -19,7 +19,7 @@ from journal import chain, codec, disk
 from journal.errors import JournalDamaged, RowUnreadable, UnknownEvent
 from journal.events import WriteIntended
 from journal.reader import Reader, relink
-from journal.row import BranchRow, Header, pack_tip, unpack_tip
+from journal.row import BranchRow, Header, pack_tip
 
 type What = Literal["file", "guards", "header", "branch", "order", "chain", "event", "unknown", "submission", "body"]
 
@@ -69,6 +69,8 @@ def _through(check: Callable[[], Iterable[Damage]]) -> Iterator[Damage]:
         yield from check()
     except JournalDamaged as error:
         yield Damage("file", 0, 0, error.what)
+    except (TypeError, AttributeError) as error:
+        yield Damage("file", 0, 0, f"a column holds a value of another kind: {error}")
 
 
 def _file(reader: Reader) -> Iterator[Damage]:
@@ -145,7 +147,7 @@ def _stream(branch: BranchRow, rows: Iterable[sqlite3.Row], intents: _Intents) -
             yield Damage("order", *here, "it was recorded before the row it follows")
         if relink(branch.branch, previous, (position, at_ms, tip, cause, type_, payload, digest)) != digest:
             yield Damage("chain", *here, "the digest does not follow from the row and what is before it")
-        if pack_tip(unpack_tip(tip)) != tip:
+        if isinstance(tip, str) and pack_tip(tip) != tip:
             yield Damage("event", *here, "the tip is not stored in its one form")
         yield from _event(here, type_.decode("utf-8", "surrogateescape"), payload, intents)
         place, previous, recorded = position, digest, id_

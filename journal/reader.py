@@ -23,7 +23,7 @@ from journal.chain import canonical
 from journal.errors import ChainBroken, JournalBusy, JournalDamaged, NoSuchPlace, RowUnreadable
 from journal.ids import BranchId, JournalId, SessionId, Sha256
 from journal.lock import holder
-from journal.row import BranchRow, Header, RawRow, Row, unpack_tip
+from journal.row import FIRST_BRANCH, BranchRow, Header, RawRow, Row, unpack_tip
 
 CHUNK = 128
 """Rows verified at once: enough to spread the cost, few enough to stay in the processor's cache."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def found(path: Path) -> list[Damage]:
 
 
 @contextmanager
-def raw(path: Path) -> Iterator[sqlite3.Connection]:
+def raw(path: Path) -> Generator[sqlite3.Connection]:
     """The file, opened by somebody who is not us."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         yield connection

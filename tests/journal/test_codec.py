@@ -77,8 +77,8 @@ def test_a_tag_of_a_later_version_is_unknown() -> None:
     "payload",
     [
         '{"capture_id":"short","file_path":"a.md","type":"note-moved.v1"}',
-        '{"capture_id":"%s","file_path":"a.md","more":1,"type":"note-moved.v1"}' % CAPTURE,
-        '{"capture_id":"%s","file_path":"a.md","type":"note-moved.v1"' % CAPTURE,
+        f'{{"capture_id":"{CAPTURE}","file_path":"a.md","more":1,"type":"note-moved.v1"}}',
+        f'{{"capture_id":"{CAPTURE}","file_path":"a.md","type":"note-moved.v1"',
         '{"type":"paused.v1"}',
         "",
         b"\xff",

@@ -1,12 +1,15 @@
 """A journal file exists whole or not at all, is nobody else's to read, and is recognised before it is touched."""
 
+# ruff: noqa: ASYNC240  # a test may block its loop
+
 import os
 import sqlite3
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import msgspec
 import pytest
 
@@ -86,8 +89,11 @@ def test_a_link_to_nowhere_is_not_followed_to_make_a_file(path: Path) -> None:
 
 
 def test_a_file_that_appears_meanwhile_wins(path: Path) -> None:
+    def theirs(_: sqlite3.Connection) -> None:
+        path.write_bytes(b"theirs")
+
     with pytest.raises(JournalExists):
-        disk.create(path, HEADER, lambda _: path.write_bytes(b"theirs") and None)
+        disk.create(path, HEADER, theirs)
     assert kit.snapshot(path.parent) == {"a.journal": b"theirs"}
 
 
@@ -134,8 +140,8 @@ def make_newer(path: Path) -> None:
     sql(path, "PRAGMA user_version = 2")
 
 
-UNREADABLE = {
-    "nothing": (lambda path: None, JournalMissing),
+UNREADABLE: dict[str, tuple[Callable[[Path], object], type[JournalError]]] = {
+    "nothing": (lambda _: None, JournalMissing),
     "an empty file": (lambda path: path.write_bytes(b""), NotAJournal),
     "a folder": (lambda path: path.mkdir(), NotAJournal),
     "a text": (lambda path: path.write_bytes(b"notes " * 100), NotAJournal),
@@ -147,9 +153,11 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("make", "error"), UNREADABLE.values(), ids=UNREADABLE.keys())
-async def test_what_is_no_journal_of_ours_is_left_as_it_is(path: Path, make: object, error: type[JournalError]) -> None:
+async def test_what_is_no_journal_of_ours_is_left_as_it_is(
+    path: Path, make: Callable[[Path], object], error: type[JournalError]
+) -> None:
     path.parent.mkdir(parents=True)
-    await anyio.to_thread.run_sync(make, path)  # type: ignore[arg-type]
+    await anyio.to_thread.run_sync(make, path)
     before = kit.snapshot(path.parent) if not path.is_dir() else {}
     with pytest.raises(error):
         await Journal.open(path)
@@ -158,7 +166,7 @@ async def test_what_is_no_journal_of_ours_is_left_as_it_is(path: Path, make: obj
 
 async def test_a_later_format_is_named_with_ours_and_the_remedy(path: Path) -> None:
     await anyio.to_thread.run_sync(make_newer, path)
-    with pytest.raises(JournalNewer, match="format 2, this version reads up to 1.*update") as caught:
+    with pytest.raises(JournalNewer, match=r"format 2, this version reads up to 1.*update") as caught:
         await Journal.open(path)
     assert (caught.value.found, caught.value.known) == (2, 1)
 

@@ -1,5 +1,7 @@
 """One process writes a journal, the kernel ends its turn, and looking at who it is never gets in its way."""
 
+# pyright: reportPrivateUsage=false
+
 import errno
 import fcntl
 import os
@@ -130,7 +132,8 @@ def test_a_lock_file_that_was_removed_is_not_mistaken_for_the_one_in_place(
     path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
 ) -> None:
     JournalLock.acquire(path, WRITER).release()
-    flock, kinds = fcntl.flock, []
+    flock = fcntl.flock
+    kinds: list[int] = []
 
     def removed_meanwhile(handle: int, kind: int) -> None:
         if not kinds:

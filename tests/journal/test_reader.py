@@ -1,6 +1,8 @@
 """Whatever state its writer is in, a journal can be read, is proven before it is believed, and is not changed by a byte."""
 
-import os
+# pyright: reportPrivateUsage=false
+# ruff: noqa: ASYNC221  # a test may block its loop
+
 import signal
 import sqlite3
 import subprocess
@@ -136,17 +138,46 @@ def test_rows_come_in_the_order_of_recording(all_kinds: Path) -> None:
     assert recorded == [*((1, n) for n in range(1, 7)), (2, 4), (2, 5), (2, 6), (3, 6), (3, 7), (4, 1)]
 
 
+def test_the_branch_written_last_is_the_first_until_something_is_written(path: Path) -> None:
+    anyio.run(kit.write, path)
+    with open_reader(path) as view:
+        assert view.last_branch() == MAIN
+
+
+def test_the_branch_written_last_is_that_of_the_newest_row(all_kinds: Path) -> None:
+    with open_reader(all_kinds) as view:
+        assert view.last_branch() == 4
+
+
+def test_the_quick_way_and_the_careful_way_prove_the_same_rows(all_kinds: Path) -> None:
+    with open_reader(all_kinds) as view:
+        (segment,) = view.segments(1)
+        genesis = bytes.fromhex(segment.branch.genesis)
+        chunk = view._connection.execute(reader._VERIFY, (1, 0, 6)).fetchall()
+        quick = reader._all_at_once(MAIN, 0, genesis, chunk)
+        assert quick == list(reader._one_by_one(MAIN, 0, genesis, chunk))
+
+
+def test_a_reading_left_half_way_ends_quietly_after_its_view(path: Path) -> None:
+    anyio.run(kit.write, path, settled(3 * reader.CHUNK))
+    with open_reader(path) as view:
+        rows = view.verified(1)
+        next(rows)
+    assert isinstance(rows, Generator)
+    rows.close()
+
+
 def test_a_long_history_is_read_chunk_by_chunk(path: Path) -> None:
     rows = anyio.run(kit.write, path, settled(3 * reader.CHUNK + 1))
     assert kit.read(path) == list(rows)
 
 
 def test_reading_a_closed_journal_changes_nothing_and_leaves_nothing(all_kinds: Path) -> None:
-    before, left = kit.snapshot(all_kinds.parent), sorted(os.listdir(tempfile.gettempdir()))
+    before, left = kit.snapshot(all_kinds.parent), sorted(Path(tempfile.gettempdir()).iterdir())
     with open_reader(all_kinds) as reader:
         list(reader.verified(3))
     assert kit.snapshot(all_kinds.parent) == before
-    assert sorted(os.listdir(tempfile.gettempdir())) == left
+    assert sorted(Path(tempfile.gettempdir()).iterdir()) == left
 
 
 @pytest.mark.parametrize("words", [(), ("locked",)])
@@ -246,7 +277,11 @@ def test_a_later_format_that_is_only_in_the_log_is_seen(all_kinds: Path) -> None
 
 def test_a_file_that_keeps_changing_is_busy(all_kinds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counter = iter(range(100))
-    monkeypatch.setattr(reader, "_stamp", lambda _: next(counter))
+
+    def stamp(_: Path) -> int:
+        return next(counter)
+
+    monkeypatch.setattr(reader, "_stamp", stamp)
     with pytest.raises(JournalBusy), open_reader(all_kinds):
         pass
 
@@ -385,6 +420,7 @@ def test_pages_that_are_lost_are_damage_and_not_an_error_of_the_driver(path: Pat
     content = bytearray(path.read_bytes())
     content[-8 * 4096 :] = b"\xa5" * 8 * 4096
     path.write_bytes(content)
-    with open_reader(path) as reader, pytest.raises(JournalDamaged):
-        list(reader.verified(1))
-        list(reader.rows())
+    with open_reader(path) as view:
+        for read in (lambda: list(view.verified(1)), lambda: list(view.rows())):
+            with pytest.raises(JournalDamaged):
+                read()

@@ -10,8 +10,8 @@ from journal.errors import EventRejected
 from journal.ids import BranchId
 from journal.row import Record
 from journal.seal import seal
-from tests.journal.kit import HEADER, MAIN, record, settled
 from tests.facts import settled as fact
+from tests.journal.kit import HEADER, MAIN, record, settled
 
 GENESIS = chain.genesis(HEADER, MAIN)
 

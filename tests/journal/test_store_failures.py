@@ -1,4 +1,7 @@
-"""Whatever the disk, a caller or the kernel does in the middle of an append: all of it is there or none, and the next one lands."""
+"""Whatever the disk, a caller or the kernel does during an append: all of it is there or none, and the next one lands."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# ruff: noqa: ASYNC240  # a test may block its loop
 
 import asyncio
 import signal
@@ -71,7 +74,10 @@ async def test_a_disk_that_turned_read_only_is_a_storage_failure(journal: Journa
 async def test_a_column_the_file_refuses_is_a_storage_failure(
     journal: Journal, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chain, "link", lambda *_: b"short")
+    def short(*_: object) -> bytes:
+        return b"short"
+
+    monkeypatch.setattr(chain, "link", short)
     with pytest.raises(StorageFailed, match="nothing was written"):
         await journal.append(MAIN, settled(), expected=0)
     monkeypatch.undo()
@@ -168,7 +174,7 @@ async def test_a_task_killed_by_the_loop_leaves_all_or_nothing(
         seen += 1
         if seen == hops + 1:
             task.cancel()
-        return await execute(self, *args, **kwargs)
+        return await execute(self, *args, **kwargs)  # type: ignore[no-untyped-call]  # aiosqlite's own
 
     monkeypatch.setattr(aiosqlite.Connection, "_execute", cancelled_at)
     task = asyncio.ensure_future(journal.append(MAIN, settled(2), expected=1, bodies=bodies))
