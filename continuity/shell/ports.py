@@ -23,6 +23,8 @@ class PathView(msgspec.Struct, frozen=True, kw_only=True):
     """Data of the custom entries in our namespace, on this path, oldest first."""
     briefs_in_context: frozenset[Sha256]
     """Digests of our briefs that the model still sees."""
+    certain: bool
+    """The path is known to be the host's; only then may anything be mirrored into the session."""
 
     @property
     def tip(self) -> EntryId | None:

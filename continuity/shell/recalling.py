@@ -100,6 +100,8 @@ class Recaller:
                     if query.kind != "checkpoint":
                         group.start_soon(self._ask, connection, query, fetched, branch)
             await self._read(connection, fetched)
+        if not fetched.answers and fetched.failed:
+            return
         await self._record(fetched, branch)
         self._fetched[branch] = fetched
         self._in_vain = False

@@ -7,10 +7,11 @@ from functools import partial
 
 import anyio
 
-from continuity.commands import CloseSession, CommandRejected, Observe
+from continuity.commands import CloseSession, CommandRejected
 from continuity.due import Begin, Effect, Lane, Policy, Prefetch, Probe, Submit, Synthesise, due
 from continuity.shell import capturing, reconciling
 from continuity.shell.desk import Desk
+from continuity.shell.link import MemoryLink
 from continuity.shell.recalling import Recaller
 from journal.errors import JournalError
 from journal.events import MemoryLost, OperationFailed
@@ -44,6 +45,13 @@ class Runner:
     def wake(self) -> None:
         """Look again at what is owed."""
         self._wake.set()
+
+    def relink(self, link: MemoryLink) -> None:
+        """Go on with another server: the settings name one."""
+        self.desk.link.unlisten(self.wake)
+        self.desk.link = link
+        link.listen(self.wake)
+        self.wake()
 
     async def run(self) -> None:
         """Perform what is owed until closed; sleeps until news or until the state wants to be looked at."""
@@ -117,9 +125,16 @@ class Runner:
         elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
             self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
         again += [at_ms for at_ms in self._resting.values() if at_ms > now_ms]
-        if not self._busy:
+        if not self._busy and not self._awaits_server():
             self._quiet.set()
         return max(0.0, (min(again) - now_ms) / 1000) if again else None
+
+    def _awaits_server(self) -> bool:
+        """A server is coming, and something is kept for it."""
+        ledger = self.desk.ledger
+        if ledger is None or self.desk.link.status != "connecting":
+            return False
+        return any(c.status in ("ready", "in_doubt") for state in ledger.states.values() for c in state.captures)
 
     def _start(self, effect: Effect, branch: BranchId, now_ms: int) -> None:
         if effect.lane in self._busy or self._resting.get(effect.lane, 0) > now_ms:
@@ -185,6 +200,3 @@ def _why_down(error: str | None) -> str:
         "unstartable": "the memory server could not be started; run its command in a terminal to see why",
     }
     return f"Memory unavailable: {remedies.get(error or '', 'the memory server failed')}."
-
-
-__all__ = ["Observe", "Runner"]

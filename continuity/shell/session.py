@@ -12,7 +12,7 @@ import msgspec
 
 from continuity.capture import Anchor, parse_receipts, receipt
 from continuity.commands import Fork, Observe, OpenSession, Request, Settle
-from continuity.lineage import ForkAt, Stay, choose
+from continuity.lineage import Stay, choose
 from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
@@ -194,8 +194,7 @@ class Session:
             return
         ledger = await Ledger.open(path, self.desk.writer, self.desk.clock)
         self.desk.ledger = ledger
-        self._branch(ledger, view)
-        await self._maybe_fork(ledger, view)
+        await self._follow(ledger, view)
         await self._open(ledger, reason)
         await self._adopt(ledger, view)
         await self._notice_compaction(ledger, view)
@@ -222,7 +221,7 @@ class Session:
         command = self._opening(reason)
         await ledger.apply(command, tip=None)
         for branch, state in ledger.states.items():
-            if branch != ledger.current and state.captures:
+            if branch != ledger.current and (state.captures or state.gathered.owed is not None):
                 await ledger.apply(command, tip=None, branch=branch)
 
     def _opening(self, reason: OpenReason) -> OpenSession:
@@ -241,18 +240,13 @@ class Session:
 
     # -- lineage -------------------------------------------------------------
 
-    def _branch(self, ledger: Ledger, view: PathView) -> Stay | ForkAt:
+    async def _follow(self, ledger: Ledger, view: PathView) -> None:
+        """Go to the branch the path continues, or begin one."""
         chosen = choose([m.entry_id for m in view.public], ledger.trails, ledger.current)
         if isinstance(chosen, Stay):
             ledger.current = chosen.branch
-        return chosen
-
-    async def _maybe_fork(self, ledger: Ledger, view: PathView) -> bool:
-        chosen = self._branch(ledger, view)
-        if isinstance(chosen, Stay):
-            return False
-        await ledger.fork(chosen.parent, chosen.position, Fork(reason="path-left", left_tip=chosen.left_tip))
-        return True
+        else:
+            await ledger.fork(chosen.parent, chosen.position, Fork(reason="path-left", left_tip=chosen.left_tip))
 
     async def _place(self, ledger: Ledger, view: PathView) -> None:
         """Continue the branch the path is on; a branch that is left is captured, always."""
@@ -260,7 +254,7 @@ class Session:
         chosen = choose([m.entry_id for m in view.public], ledger.trails, before)
         if not isinstance(chosen, Stay) or chosen.branch != before:
             await ledger.apply(Request(reason="left-branch"), tip=None, branch=before)
-        await self._maybe_fork(ledger, view)
+        await self._follow(ledger, view)
         if ledger.current != before:
             await ledger.apply(self._opening("branch"), tip=None)
             self.runner.recaller.stale(ledger.current)
@@ -320,7 +314,7 @@ class Session:
             return None
         known = {r.capture_id for r in parse_receipts(view.receipts)[0] if r.status == "confirmed"}
         on_path = any(message.entry_id == checkpoint.source_tip for message in view.public)
-        if checkpoint.capture_id in known or not on_path or checkpoint.content_sha256 is None:
+        if not view.certain or checkpoint.capture_id in known or not on_path or checkpoint.content_sha256 is None:
             return None
         return receipt(
             project=checkpoint.project,

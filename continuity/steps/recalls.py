@@ -21,7 +21,7 @@ def recall_failed(state: State, row: Row, event: RecallFailed) -> State:
 def brief_delivered(state: State, row: Row, event: BriefDelivered) -> State:
     recall = Recall(
         due=None if event.complete else state.recall.due,
-        planned=event.complete and state.recall.planned,
+        planned=state.recall.planned,
         brief_sha256=event.brief_sha256,
         delivered_ms=row.at_ms,
         failures=state.recall.failures,

@@ -128,7 +128,8 @@ def memory_connected(state: State, row: Row, event: MemoryConnected) -> State:
 
 
 def memory_lost(state: State, row: Row, event: MemoryLost) -> State:
-    return replace(state, connection=None)
+    """A brief that is still due is asked for anew once there is a server again."""
+    return replace(state, connection=None, recall=replace(state.recall, planned=False))
 
 
 def paused(state: State, row: Row, event: Paused) -> State:

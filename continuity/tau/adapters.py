@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import anyio.to_thread
 
@@ -14,14 +13,6 @@ from continuity.tau.entries import Entry, MessageKey, context_of, public_message
 from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot
 from continuity.tau.session_file import SessionFile
 from journal.ids import EntryId, Sha256
-
-
-class Sighting(NamedTuple):
-    """A path, and whether it is known to be the host's."""
-
-    view: PathView
-    certain: bool
-    """The path ends at the event's own message; only then may anything be mirrored into the session."""
 
 
 class FileSource:
@@ -36,11 +27,7 @@ class FileSource:
         Raises:
             OSError: The file cannot be read; what was read before is kept.
         """
-        return (await self.look(anchor if isinstance(anchor, MessageKey) else None)).view
-
-    async def look(self, anchor: MessageKey | None) -> Sighting:
-        """Like `view`, and tell whether the anchor was found."""
-        return await anyio.to_thread.run_sync(self._look, anchor)
+        return await anyio.to_thread.run_sync(self._view, anchor if isinstance(anchor, MessageKey) else None)
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
         """Return the public messages from the root to `tip`, which need not be on the active path."""
@@ -50,21 +37,21 @@ class FileSource:
         self.file.read_new()
         return public_messages(self.file.path_to(tip))
 
-    def _look(self, anchor: MessageKey | None) -> Sighting:
+    def _view(self, anchor: MessageKey | None) -> PathView:
         self.file.read_new()
         active = self.file.active_path(anchor)
-        return Sighting(path_view(active.entries), active.matched)
+        return path_view(active.entries, certain=active.matched)
 
 
 class ToldSource:
     """The session as an announcing host tells it (level A): the path of the latest boundary."""
 
     def __init__(self) -> None:
-        self._view = path_view(())
+        self._view = path_view((), certain=True)
 
     def tell(self, entries: Sequence[Entry]) -> None:
         """Take over the path that `host.branch_entries` returned at a boundary."""
-        self._view = path_view(entries)
+        self._view = path_view(entries, certain=True)
 
     async def view(self, anchor: object | None) -> PathView:
         """Return that path; the host's own tip needs no anchor."""
@@ -93,7 +80,7 @@ class SessionModel:
         return await self._calls.summarize(self._of, text, instructions=instructions, timeout_seconds=timeout)
 
 
-def path_view(path: Sequence[Entry]) -> PathView:
+def path_view(path: Sequence[Entry], *, certain: bool) -> PathView:
     """Return what the shell needs to know of a path from root to tip."""
     return PathView(
         root=path[0].id if path else None,
@@ -101,6 +88,7 @@ def path_view(path: Sequence[Entry]) -> PathView:
         compactions=tuple(entry.id for entry in path if entry.kind == "compaction"),
         receipts=receipts_on(path),
         briefs_in_context=frozenset(_brief_digests(context_of(path))),
+        certain=certain,
     )
 
 

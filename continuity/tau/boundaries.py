@@ -20,6 +20,8 @@ _OPENINGS: dict[str, OpenReason] = {
     "resume": "resume",
     "branch": "branch",
 }
+_CUT = frozenset({"aborted", "error", "length"})
+"""How an assistant's last message ends when somebody or something cut it off."""
 _COMPACTIONS: dict[str, CompactionReason] = {"manual": "manual", "threshold": "threshold", "overflow": "overflow"}
 
 
@@ -33,6 +35,7 @@ class TauBoundaries:
         self._configured = configured
         self._anchor: MessageKey | None = None
         self._ended = False
+        self._cut = False
         self.session: Session | None = None
 
     async def session_started(self, reason: Reason, context: Context) -> None:
@@ -72,7 +75,7 @@ class TauBoundaries:
 
     async def run_started(self, context: Context) -> None:
         """A run begins; whether it ends by itself is seen at its end."""
-        self._ended = False
+        self._ended = self._cut = False
 
     async def retry_announced(self, context: Context) -> None:
         """The same prompt goes on."""
@@ -80,6 +83,7 @@ class TauBoundaries:
     async def message_ended(self, message: Message, context: Context) -> None:
         """The prompt's own message is the boundary: it is on disk, and the model has not been asked."""
         self._anchor = message.key
+        self._cut = message.stop_reason in _CUT
         if not self._insertion.takes(message):
             return
         session = self.session
@@ -107,7 +111,7 @@ class TauBoundaries:
         session = self.session
         if session is None or not self._resident.follow(session, context):
             return
-        settled = partial(session.settled, self._anchor, interrupted=not self._ended)
+        settled = partial(session.settled, self._anchor, interrupted=self._cut or not self._ended)
         self._resident.owner.spawn("settled", settled)
 
     async def compaction_started(self, reason: str, context: Context) -> None:

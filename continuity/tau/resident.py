@@ -72,6 +72,8 @@ class Resident:
         keep = partial(_keep, configured.places, spec)
         link = MemoryLink(spec, configured.loaded.settings.timeout_seconds, keep)
         self.link = link
+        for session in self.sessions.values():
+            session.runner.relink(link)
         self.owner.spawn("memory", link.run, daemon=True)
         return link
 
@@ -84,7 +86,6 @@ class Resident:
             return self._new(SessionId(context.session_id), context, configured, self.link)
         known.desk.settings = configured.loaded.settings
         known.desk.profile = configured.profile(Path(context.cwd))
-        known.desk.link = self.link
         return known
 
     def _new(self, session_id: SessionId, context: Context, configured: Configuration, link: MemoryLink) -> Session:
@@ -120,10 +121,11 @@ class Resident:
         """End everything: what is owed within `seconds`, then the server and every task, whatever happened."""
         sessions = [session for session in self.sessions.values() if not session.runner.closed]
         try:
-            async with anyio.create_task_group() as group:
-                for session in sessions:
-                    group.start_soon(session.ending, seconds)
-            await self.owner.drain(1)
+            with anyio.move_on_after(seconds):
+                async with anyio.create_task_group() as group:
+                    for session in sessions:
+                        group.start_soon(session.ending, seconds)
+                await self.owner.drain(seconds)
         finally:
             with anyio.CancelScope(shield=True):
                 await self.owner.close()

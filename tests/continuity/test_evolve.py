@@ -196,6 +196,16 @@ def test_a_lost_connection_is_forgotten() -> None:
     assert state_after(opened(), connected(), lost).connection is None
 
 
+def test_a_brief_still_due_is_planned_anew_after_the_connection_was_lost() -> None:
+    planned = RecallPlanned(reason="start", topic_sha256=None, queries=())
+    lost = MemoryLost(connection=CONNECTION, error="lost")
+    assert not state_after(opened(), connected(), planned, lost).recall.planned
+
+
+def test_coming_back_to_a_branch_owes_a_brief() -> None:
+    assert state_after(opened("branch")).recall.due == "branch"
+
+
 # -- capture -----------------------------------------------------------------
 
 

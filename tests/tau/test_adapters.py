@@ -65,9 +65,9 @@ async def test_a_compaction_takes_the_brief_out_of_context(source: FileSource) -
 
 
 async def test_only_an_anchor_that_was_found_makes_a_path_certain(source: FileSource) -> None:
-    assert (await source.look(MessageKey("user", "u3", 3))).certain
-    assert not (await source.look(MessageKey("user", "u3", 4))).certain
-    assert not (await source.look(None)).certain
+    assert (await source.view(MessageKey("user", "u3", 3))).certain
+    assert not (await source.view(MessageKey("user", "u3", 4))).certain
+    assert not (await source.view(None)).certain
 
 
 async def test_a_session_without_a_file_yet_is_empty(tmp_path: Path) -> None:
