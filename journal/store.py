@@ -303,7 +303,9 @@ class Journal:
             self._stale = True
             raise await self._refusal(error, branch, expected, records) from error
         except BaseException:
+            # Nothing shields from `Task.cancel`. The statement runs on in its thread; the caller learns of it after its end.
             self._stale = True
+            await self._quietly("SELECT 1")
             raise
 
     async def _transaction(self, statements: Sequence[_Statement]) -> None:
@@ -314,9 +316,12 @@ class Journal:
             await self._query("COMMIT")
         except BaseException:
             # SQLite may have rolled back, or not begun, or even committed: then there is nothing to roll back.
-            with anyio.CancelScope(shield=True), suppress(sqlite3.Error):
-                await self._query("ROLLBACK")
+            await self._quietly("ROLLBACK")
             raise
+
+    async def _quietly(self, sql: str) -> None:
+        with anyio.CancelScope(shield=True), suppress(sqlite3.Error):
+            await self._query(sql)
 
     async def _refusal(
         self, error: sqlite3.Error, branch: BranchId, expected: int, records: Iterable[Record]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tau_agent.messages import UserMessage
 from tau_agent.session.entries import (
     CompactionEntry,
@@ -71,13 +72,13 @@ async def test_only_an_anchor_that_was_found_makes_a_path_certain(source: FileSo
 
 
 async def test_a_session_without_a_file_yet_is_empty(tmp_path: Path) -> None:
-    empty = PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset())
+    empty = PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset(), certain=False)
     assert await FileSource(tmp_path / "none.jsonl").view(None) == empty
-    assert await ToldSource().view(None) == empty
+    assert await ToldSource().view(None) == replace(empty, certain=True)
 
 
 async def test_what_a_host_told_is_seen_as_what_a_file_tells(source: FileSource) -> None:
     seen = await source.view(None)
     told = ToldSource()
     told.tell(source.file.active_path().entries)
-    assert await told.view(None) == seen
+    assert await told.view(None) == replace(seen, certain=True)
