@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from journal.events import (
@@ -31,8 +29,8 @@ from journal.events import (
     WriteAnswered,
 )
 from journal.events.capture import CaptureKind
-from journal.events.lifecycle import Level, OpenReason, PolicyValues, Process, Profile
-from journal.events.writes import NoteAddress, Observation
+from journal.events.lifecycle import Level, OpenReason, PolicyValues, Process, Profile, ProjectSource
+from journal.events.writes import Decision, NoteAddress, Observation, ServerState
 from journal.ids import CaptureId, ConnectionId, EntryId, ProjectName, Sha256, WriterId
 
 
@@ -116,8 +114,8 @@ class RecordProbe(msgspec.Struct, frozen=True, kw_only=True):
     capture_id: CaptureId
     connection: ConnectionId | None
     observations: tuple[Observation, ...]
-    writing_server: Literal["gone", "alive", "unknown"]
-    project_source: Literal["local", "cloud", "unknown"]
+    writing_server: ServerState
+    project_source: ProjectSource
     index_proven: bool
 
 
@@ -125,7 +123,7 @@ class Resolve(msgspec.Struct, frozen=True, kw_only=True):
     """A person settles a capture: accept after a read, abandon, or write again where that is safe."""
 
     capture_id: CaptureId
-    decision: Literal["accept", "abandon", "rewrite"]
+    decision: Decision
     reason_sha256: Sha256
 
 

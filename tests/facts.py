@@ -16,8 +16,8 @@ from journal.events import (
     WriteIntended,
 )
 from journal.events.capture import CaptureKind
-from journal.events.lifecycle import OpenReason, PolicyValues, Process, Profile
-from journal.events.writes import NoteAddress, Observation, Outcome, Verdict
+from journal.events.lifecycle import OpenReason, PolicyValues, Process, Profile, ProjectSource
+from journal.events.writes import NoteAddress, Observation, Outcome, ServerState, Verdict, Way
 from journal.ids import CaptureId, ConnectionId, EntryId, ProjectName, Sha256, WriterId
 
 CAPTURE = CaptureId("c" * 64)
@@ -170,7 +170,7 @@ def answered(
 
 
 def seen(
-    by: Literal["address", "title", "id_search", "file"] = "address",
+    by: Way = "address",
     *,
     capture: CaptureId | None = CAPTURE,
     tip: EntryId | None = TIP,
@@ -192,7 +192,7 @@ def seen(
 
 
 def missed(
-    by: Literal["address", "title", "id_search", "file"] = "address",
+    by: Way = "address",
     found: Literal["nothing", "unreachable"] = "nothing",
 ) -> Observation:
     """A read found nothing, or could not be made."""
@@ -215,8 +215,8 @@ def probed(
     verdict: Verdict,
     *observations: Observation,
     capture: CaptureId = CAPTURE,
-    server: Literal["gone", "alive", "unknown"] = "gone",
-    source: Literal["local", "cloud", "unknown"] = "local",
+    server: ServerState = "gone",
+    source: ProjectSource = "local",
     index: bool = True,
 ) -> CaptureProbed:
     """Reads were made and judged."""

@@ -272,7 +272,7 @@ class Session:
             return
         ids = [message.entry_id for message in view.public]
         known = ledger.state.settled_tip
-        new = view.public[ids.index(known) + 1 :] if known in ids else view.public
+        new = view.public[ids.index(known) + 1 :] if known is not None and known in ids else view.public
         settle = Settle(
             tip=view.tip,
             messages=len(new),

@@ -31,6 +31,12 @@ type Verdict = Literal[
     "unreachable",
 ]
 
+type Way = Literal["address", "title", "id_search", "file"]
+"""How a note was looked for."""
+
+type ServerState = Literal["gone", "alive", "unknown"]
+type Decision = Literal["accept", "abandon", "rewrite"]
+
 
 class NoteAddress(Part, frozen=True, kw_only=True):
     """Where a note is asked to be: chosen by us from the capture's identity alone."""
@@ -87,7 +93,7 @@ class WriteAnswered(Fact, frozen=True, kw_only=True, tag="write-answered.v1"):
 class Observation(Part, frozen=True, kw_only=True):
     """One read made to settle a capture, as it was answered."""
 
-    by: Literal["address", "title", "id_search", "file"]
+    by: Way
     found: Literal["note", "nothing", "unreachable"]
     capture_id: Capture | None
     """The identity the note declares; null when it declares none."""
@@ -111,7 +117,7 @@ class CaptureProbed(Fact, frozen=True, kw_only=True, tag="capture-probed.v1"):
     attempt: Attempt
     connection: Connection | None
     observations: tuple[Observation, ...]
-    writing_server: Literal["gone", "alive", "unknown"]
+    writing_server: ServerState
     """What was proven of the process group the intent was sent through, before the reads began."""
     project_source: Literal["local", "cloud", "unknown"]
     index_proven: bool
@@ -157,6 +163,6 @@ class CaptureResolved(Fact, frozen=True, kw_only=True, tag="capture-resolved.v1"
 
     capture_id: Capture
     attempt: Attempt
-    decision: Literal["accept", "abandon", "rewrite"]
+    decision: Decision
     reason_sha256: Digest
     file_path: Path | None

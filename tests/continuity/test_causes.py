@@ -23,7 +23,8 @@ from tests.spec import rows
 
 def chain(*events: Event) -> list[int | None]:
     """The position of each event's cause."""
-    causes, found = Causes(), []
+    causes = Causes()
+    found: list[int | None] = []
     for row in rows(*events):
         cause = causes.of(row.event)
         found.append(None if cause is None else int(cause, 16))

@@ -15,7 +15,8 @@ from journal.events import (
     ReceiptAdopted,
     SynthesisFailed,
 )
-from journal.events.writes import Observation
+from journal.events.capture import CaptureKind
+from journal.events.writes import Decision, Observation
 from journal.ids import CaptureId, ConnectionId, EntryId, Sha256
 from tests.facts import (
     ADDRESS,
@@ -80,15 +81,15 @@ def probe(*observations: Observation) -> RecordProbe:
     )
 
 
-def resolution(decision: str) -> Resolve:
-    return Resolve(capture_id=CAPTURE, decision=decision, reason_sha256=REASON)  # type: ignore[arg-type]  # parametrised word
+def resolution(decision: Decision) -> Resolve:
+    return Resolve(capture_id=CAPTURE, decision=decision, reason_sha256=REASON)
 
 
-def resolved(decision: str, attempt: int = 1) -> CaptureResolved:
+def resolved(decision: Decision, attempt: int = 1) -> CaptureResolved:
     return CaptureResolved(
         capture_id=CAPTURE,
         attempt=attempt,
-        decision=decision,  # type: ignore[arg-type]  # parametrised word
+        decision=decision,
         reason_sha256=REASON,
         file_path=ADDRESS.file_path,
     )
@@ -181,9 +182,7 @@ def test_a_synthesis_result_for_a_capture_that_is_not_being_made_is_refused() ->
 
 
 def test_a_synthesis_result_finds_its_capture_among_others() -> None:
-    given(*DOUBTED, begun(OTHER_CAPTURE, NEXT_TIP)).when(Observe(finished(OTHER_CAPTURE))).then(
-        finished(OTHER_CAPTURE)
-    )
+    given(*DOUBTED, begun(OTHER_CAPTURE, NEXT_TIP)).when(Observe(finished(OTHER_CAPTURE))).then(finished(OTHER_CAPTURE))
 
 
 def test_a_failed_synthesis_is_recorded() -> None:
@@ -238,7 +237,7 @@ def test_a_confirmed_note_whose_address_another_took_is_not_withdrawn() -> None:
 
 
 @pytest.mark.parametrize("decision", ["accept", "abandon", "rewrite"])
-def test_a_person_may_settle_a_lost_write_in_any_way(decision: str) -> None:
+def test_a_person_may_settle_a_lost_write_in_any_way(decision: Decision) -> None:
     attempt = 2 if decision == "rewrite" else 1
     given(*LOST).when(resolution(decision)).then(resolved(decision, attempt))
 
@@ -258,11 +257,11 @@ def test_a_capture_that_is_under_way_is_not_settled_by_a_person() -> None:
 # -- adoption ----------------------------------------------------------------
 
 
-def adopted(capture: CaptureId = CAPTURE, kind: str = "checkpoint") -> ReceiptAdopted:
+def adopted(capture: CaptureId = CAPTURE, kind: CaptureKind = "checkpoint") -> ReceiptAdopted:
     return ReceiptAdopted(
         capture_id=capture,
         attempt=1,
-        kind=kind,  # type: ignore[arg-type]  # parametrised word
+        kind=kind,
         project=PROJECT,
         source_tip=TIP,
         content_sha256=BODY,

@@ -34,7 +34,9 @@ from journal.events import (
     ToolCalled,
     WorkBegun,
 )
+from journal.events.capture import CaptureKind
 from journal.events.lifecycle import TipPair
+from journal.events.writes import Decision, Observation, Outcome, Verdict
 from journal.ids import CallId, CaptureId, EntryId, Sha256
 from tests.facts import (
     ADDRESS,
@@ -89,9 +91,9 @@ def test_every_event_has_its_step() -> None:
 
 
 @pytest.mark.parametrize("event", SAMPLES, ids=lambda event: type(event).__name__)
-def test_any_event_is_accepted_by_an_empty_and_by_a_full_state(event: object) -> None:
+def test_any_event_is_accepted_by_an_empty_and_by_a_full_state(event: Event) -> None:
     for before in ((), SAVED, DOUBTED):
-        recorded = rows(*before, event)  # type: ignore[arg-type]  # samples are events
+        recorded = rows(*before, event)
         state = fold(recorded[:-1])
         frozen = state
         assert evolve(state, recorded[-1]).position == len(recorded)
@@ -264,8 +266,8 @@ def test_a_superseded_capture_is_gone_and_its_handoff_stays() -> None:
     ("outcome", "expected"),
     [("accepted", "confirmed"), ("refused", "refused"), ("unknown", "in_doubt"), ("not-sent", "ready")],
 )
-def test_each_outcome_of_the_call_has_its_status(outcome: str, expected: str) -> None:
-    assert status(state_after(*READY, intended(), answered(outcome))) == expected  # type: ignore[arg-type]  # parametrised word
+def test_each_outcome_of_the_call_has_its_status(outcome: Outcome, expected: str) -> None:
+    assert status(state_after(*READY, intended(), answered(outcome))) == expected
 
 
 def test_an_accepted_write_is_the_checkpoint_with_the_evidence_answered() -> None:
@@ -275,7 +277,8 @@ def test_an_accepted_write_is_the_checkpoint_with_the_evidence_answered() -> Non
 
 
 def test_a_late_or_repeated_answer_never_reopens_a_confirmed_capture() -> None:
-    for late in ("unknown", "refused", "accepted", "not-sent"):
+    outcomes: tuple[Outcome, ...] = ("unknown", "refused", "accepted", "not-sent")
+    for late in outcomes:
         assert state_after(*SAVED, answered(late)).checkpoint == state_after(*SAVED).checkpoint
 
 
@@ -322,9 +325,9 @@ def test_a_confirmed_transcript_is_no_checkpoint() -> None:
     ],
 )
 def test_a_found_note_confirms_with_the_evidence_of_how_it_was_read(
-    verdict: str, observation: object, evidence: str, labels: tuple[bool, bool]
+    verdict: Verdict, observation: Observation, evidence: str, labels: tuple[bool, bool]
 ) -> None:
-    checkpoint = state_after(*DOUBTED, probed(verdict, observation)).checkpoint  # type: ignore[arg-type]  # parametrised words
+    checkpoint = state_after(*DOUBTED, probed(verdict, observation)).checkpoint
     assert checkpoint is not None
     assert checkpoint.evidence == evidence
     assert (checkpoint.moved, checkpoint.edited) == labels
@@ -345,8 +348,8 @@ def test_a_presence_without_its_observation_keeps_the_address() -> None:
         ("unreachable", "in_doubt"),
     ],
 )
-def test_an_unsettled_verdict_has_its_status(verdict: str, expected: str) -> None:
-    state = state_after(*DOUBTED, probed(verdict, *NOWHERE))  # type: ignore[arg-type]  # parametrised word
+def test_an_unsettled_verdict_has_its_status(verdict: Verdict, expected: str) -> None:
+    state = state_after(*DOUBTED, probed(verdict, *NOWHERE))
     assert status(state) == expected
     assert state.captures[0].probes == 1
 
@@ -394,11 +397,11 @@ def test_a_withdrawn_checkpoint_is_not_referenced_and_its_handoff_stays() -> Non
     assert state_after(*SAVED, NoteWithdrawn(capture_id=OTHER_CAPTURE)).checkpoint is not None
 
 
-def adopted(capture: CaptureId = CAPTURE, kind: str = "checkpoint") -> ReceiptAdopted:
+def adopted(capture: CaptureId = CAPTURE, kind: CaptureKind = "checkpoint") -> ReceiptAdopted:
     return ReceiptAdopted(
         capture_id=capture,
         attempt=1,
-        kind=kind,  # type: ignore[arg-type]  # parametrised word
+        kind=kind,
         project=PROJECT,
         source_tip=TIP,
         content_sha256=BODY,
@@ -419,11 +422,11 @@ def test_an_adopted_receipt_never_makes_another_checkpoint_current() -> None:
     assert state_after(opened(), adopted(kind="transcript")).checkpoint is None
 
 
-def resolved(decision: str, attempt: int = 1) -> CaptureResolved:
+def resolved(decision: Decision, attempt: int = 1) -> CaptureResolved:
     return CaptureResolved(
         capture_id=CAPTURE,
         attempt=attempt,
-        decision=decision,  # type: ignore[arg-type]  # parametrised word
+        decision=decision,
         reason_sha256=BODY,
         file_path=None,
     )
@@ -453,8 +456,8 @@ def test_planned_recall_is_planned_once_and_keeps_its_failures() -> None:
 
 
 def test_a_tool_call_is_open_until_its_outcome_is_known() -> None:
-    def answer(outcome: str, call: str = "call-1") -> ToolAnswered:
-        return ToolAnswered(call_id=CallId(call), outcome=outcome, code=None)  # type: ignore[arg-type]  # parametrised word
+    def answer(outcome: Outcome, call: str = "call-1") -> ToolAnswered:
+        return ToolAnswered(call_id=CallId(call), outcome=outcome, code=None)
 
     assert len(state_after(opened(), CALLED).calls) == 1
     assert state_after(opened(), CALLED, answer("accepted")).calls == ()

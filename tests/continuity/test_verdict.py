@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from continuity.verdict import Wanted, verdict
-from journal.events.writes import Observation, Verdict
+from journal.events.lifecycle import ProjectSource
+from journal.events.writes import Observation, ServerState, Verdict, Way
 from journal.ids import EntryId
 from tests.facts import (
     BODY,
@@ -23,14 +24,16 @@ WANTED = Wanted(CAPTURE, TIP, BODY)
 ELSEWHERE = "archive/moved.md"
 
 
-def judged(*observations: Observation, server: str = "gone", source: str = "local", index: bool = True) -> Verdict:
-    probe = probed("unreachable", *observations, server=server, source=source, index=index)  # type: ignore[arg-type]  # parametrised words
+def judged(
+    *observations: Observation, server: ServerState = "gone", source: ProjectSource = "local", index: bool = True
+) -> Verdict:
+    probe = probed("unreachable", *observations, server=server, source=source, index=index)
     return verdict(WANTED, probe)
 
 
 @pytest.mark.parametrize("by", ["address", "title", "id_search", "file"])
-def test_our_identity_with_our_bytes_is_present_same_wherever_it_is(by: str) -> None:
-    assert judged(seen(by, path=ELSEWHERE)) == "present_same"  # type: ignore[arg-type]  # parametrised word
+def test_our_identity_with_our_bytes_is_present_same_wherever_it_is(by: Way) -> None:
+    assert judged(seen(by, path=ELSEWHERE)) == "present_same"
 
 
 def test_a_note_that_no_longer_matches_its_own_digest_is_edited() -> None:
@@ -75,11 +78,18 @@ def test_absence_is_final_when_three_ways_of_asking_are_empty_and_nothing_can_la
 
 
 @pytest.mark.parametrize(
-    "open_because",
-    [{"server": "alive"}, {"server": "unknown"}, {"source": "cloud"}, {"source": "unknown"}, {"index": False}],
+    "verdict_found",
+    [
+        judged(*NOWHERE, server="alive"),
+        judged(*NOWHERE, server="unknown"),
+        judged(*NOWHERE, source="cloud"),
+        judged(*NOWHERE, source="unknown"),
+        judged(*NOWHERE, index=False),
+    ],
+    ids=["server alive", "server unknown", "cloud", "source unknown", "index silent"],
 )
-def test_absence_stays_open_while_it_may_still_land(open_because: dict[str, str | bool]) -> None:
-    assert judged(*NOWHERE, **open_because) == "absent_open"  # type: ignore[arg-type]  # parametrised words
+def test_absence_stays_open_while_it_may_still_land(verdict_found: Verdict) -> None:
+    assert verdict_found == "absent_open"
 
 
 @pytest.mark.parametrize("left_out", [1, 2])
