@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import msgspec
@@ -13,8 +12,6 @@ from journal.events.lifecycle import Process
 from journal.ids import BranchId, EntryId, JournalId, SessionId, Sha256
 
 FIRST_BRANCH = BranchId(1)
-
-_COMPACT = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 class RawRow(NamedTuple):
@@ -82,7 +79,13 @@ class WriterRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def pack_tip(tip: str | None) -> bytes | str | None:
     """Return `tip` as it is stored: raw bytes when it is lower-case hex of even length, itself otherwise."""
-    return tip if tip is None or not _COMPACT.fullmatch(tip) else bytes.fromhex(tip)
+    if not tip:
+        return tip
+    try:
+        packed = bytes.fromhex(tip)
+    except ValueError:
+        return tip
+    return packed if packed.hex() == tip else tip
 
 
 def unpack_tip(stored: bytes | str | None) -> EntryId | None:

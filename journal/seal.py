@@ -57,6 +57,6 @@ def _cause(cause: str | None) -> bytes | None:
 def _tip(tip: str | None) -> bytes | str | None:
     if tip is None:
         return None
-    if not 0 < len(tip) <= TIP_LIMIT or codec.clean(tip, TIP_LIMIT) != tip:
+    if not 0 < len(tip) <= TIP_LIMIT or not (tip.isascii() or codec.clean(tip, TIP_LIMIT) == tip):
         raise EventRejected(f"a tip has 1 to {TIP_LIMIT} characters and no lone surrogate")
     return pack_tip(tip)
