@@ -22,6 +22,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
     "lint": ("ruff", "check", "--quiet", "."),
     "tidy": ("python", "-m", "tools.tidy"),
+    "golden": ("python", "-m", "tools.golden_guard"),
     "directions": ("lint-imports", "--no-cache", "--no-logo"),
 }
 """Name and command, the slowest first."""
