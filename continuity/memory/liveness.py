@@ -9,6 +9,8 @@ from it back to us once its parent has ended.
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import hmac
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -114,11 +116,21 @@ def here() -> Place:
     """Return this machine, this boot and this process's pid namespace."""
     if _LINUX:
         return Place(
-            machine=_first_line("/etc/machine-id"),
+            machine=pseudonym(_first_line("/etc/machine-id")),
             boot=_first_line("/proc/sys/kernel/random/boot_id"),
             pid_namespace=_link("/proc/self/ns/pid"),
         )
-    return Place(machine=_host_uuid(), boot=_boot_uuid(), pid_namespace="host")
+    return Place(machine=pseudonym(_host_uuid()), boot=_boot_uuid(), pid_namespace="host")
+
+
+def pseudonym(machine_id: str) -> str:
+    """Return a machine's id as journals keep it: the same for the same machine, and nothing else can be read from it.
+
+    machine-id(5) wants the id itself kept away from what may be passed on, as an exported journal may.
+    """
+    if not machine_id:
+        return ""
+    return hmac.new(machine_id.encode(), b"tau-continuity machine", hashlib.sha256).hexdigest()[:32]
 
 
 def _comparable(process: Process, place: Place) -> bool:

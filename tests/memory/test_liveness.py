@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from continuity.memory.liveness import Member, Place, Sight, group_state, here, identify, judge, parse_stat
+from continuity.memory.liveness import Member, Place, Sight, group_state, here, identify, judge, parse_stat, pseudonym
 from journal.events.lifecycle import Process
 
 OURS = Process(machine="m", boot="b", pid_namespace="n", pid=40, process_group=40, started=1000)
@@ -67,6 +67,12 @@ def test_a_group_that_exists_but_is_hidden_from_us_is_unknown() -> None:
 )
 def test_elsewhere_only_a_restart_of_the_same_machine_is_proof(place: Place, state: str) -> None:
     assert group_state(OURS, place) == state
+
+
+def test_a_journal_names_a_machine_without_telling_its_id() -> None:
+    assert pseudonym("secret") == pseudonym("secret") != pseudonym("another")
+    assert "secret" not in pseudonym("secret")
+    assert pseudonym("") == ""
 
 
 def test_a_machine_without_an_id_is_known_by_its_boot() -> None:
