@@ -1,0 +1,185 @@
+"""The command line: what needs this machine is here, what works on a journal alone is mounted from `replay`.
+
+Nothing but click is imported until a command runs, so that `continuity --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, override
+
+import click
+
+from continuity.console import FINDINGS, MISUSE, SOUND, UNREADABLE, escaped, fail, helped, out, say
+
+if TYPE_CHECKING:
+    from continuity.places import Places
+    from continuity.shim import Plan
+
+GROUP = "continuity.commands"
+"""Entry points of this group are mappings of name to command; ours is `replay.commands:commands`."""
+
+
+class _Commands(click.Group):
+    """Our own commands, then those that other packages bring."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands, *(name for name in self._brought if name not in self.commands)]
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return self.commands.get(cmd_name) or self._brought.get(cmd_name)
+
+    @cached_property
+    def _brought(self) -> Mapping[str, click.Command]:
+        from importlib.metadata import entry_points
+
+        found: dict[str, click.Command] = {}
+        for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+            try:
+                brought: Mapping[str, click.Command] = point.load()
+            except ImportError as error:
+                say(f"warning: the commands of {point.value} are missing: {error}")
+                continue
+            for name, command in brought.items():
+                found.setdefault(name, command)
+        return found
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help=helped(
+        """
+        continuity install --dry-run               what installing into Tau would do
+        continuity log SESSION.journal             what was recorded, newest first
+        continuity audit SESSION.journal           what of it can be proven
+        continuity unproven FOLDER                 writes of unknown outcome
+        """,
+        """
+        Carries objective, decisions and next action of Tau sessions into Basic Memory, and proves what it did.
+
+        Exit codes: 0 sound, 1 findings, 2 misuse, 3 unreadable. Data goes to stdout, everything else to stderr.
+        """,
+    ),
+)
+@click.version_option(package_name="tau-continuity", message="%(package)s %(version)s")
+def main() -> None:
+    """Carry a session's knowledge on, and prove it."""
+
+
+@main.command(
+    short_help="Say where everything is.",
+    help=helped(
+        """
+        continuity paths
+        continuity paths --json
+        """,
+        "Say where settings, journals and the extension are, and which of them exist. Nothing is made.",
+    ),
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema is in schemas/cli.")
+def paths(*, as_json: bool) -> None:
+    """Say where everything is."""
+    from continuity.shim import package_folder
+
+    places = _places()
+    found = {
+        "tau_home": places.tau_home,
+        "settings": places.settings,
+        "compatible_settings": places.compatible_settings,
+        "extension": places.shim,
+        "state": places.state,
+        "inventory": places.inventory,
+        "index": places.index,
+        "packages": package_folder(),
+    }
+    if as_json:
+        import json
+
+        out(json.dumps({"schema": "continuity.paths/1", **{name: str(path) for name, path in found.items()}}, indent=2))
+        return
+    width = max(map(len, found))
+    for name, path in found.items():
+        out(f"{name.replace('_', ' '):<{width}}  {escaped(str(path))}{'' if path.exists() else '  (not there)'}")
+
+
+def _places() -> Places:
+    from continuity.shell.config import SettingsError, load_places
+
+    try:
+        return load_places(os.environ, Path.home())
+    except SettingsError as error:
+        fail(str(error), "unset it, or give an absolute path", MISUSE)
+
+
+@main.command(
+    short_help="Put the extension into Tau.",
+    help=helped(
+        """
+        continuity install --dry-run
+        continuity install --yes
+        """,
+        """
+        Write one small file that leads Tau to this package. A file that is not ours, or that somebody edited, is
+        never overwritten; doing it twice is doing it once. Tau itself is not touched.
+
+        Without --yes it shows what it would do and asks, if there is a person to ask.
+        """,
+    ),
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+def install(*, dry_run: bool, yes: bool) -> None:
+    """Put the extension into Tau."""
+    from continuity.shim import Misplaced, package_folder, plan
+
+    if dry_run and yes:
+        fail("--dry-run and --yes exclude each other", "give one of them", MISUSE)
+    try:
+        planned = plan(_places().shim, package_folder())
+    except Misplaced as error:
+        fail(f"the packages lie in different folders: {error}", "run the `continuity` of one installation", FINDINGS)
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}", "make it readable, or move it away", UNREADABLE)
+    _show(planned)
+    if planned.standing != "current" and not dry_run and (yes or _agreed()):
+        _write(planned)
+
+
+def _show(planned: Plan) -> None:
+    """Say what would be done; end here if something is in the way."""
+    path = escaped(str(planned.path))
+    if planned.foreign is not None:
+        hint = "move it away, or remove it, and install again"
+        fail(f"{planned.foreign} is not ours and is never overwritten", hint, FINDINGS)
+    if planned.standing == "current":
+        out(f"{path} is up to date")
+        return
+    out(f"{'make' if planned.standing == 'absent' else 'renew'} {path}")
+    out(f"  which adds {escaped(str(planned.folder))} to the end of Tau's path and loads continuity.tau.extension")
+
+
+def _agreed() -> bool:
+    import sys
+
+    if not sys.stdin.isatty():
+        fail("nothing was written, for there is nobody to ask", "say --yes to do it, --dry-run to look", MISUSE)
+    if click.confirm("Do it?", err=True):
+        return True
+    say("nothing was written")
+    raise click.exceptions.Exit(SOUND)
+
+
+def _write(planned: Plan) -> None:
+    from continuity.shim import install as put
+
+    try:
+        put(planned)
+    except OSError as error:
+        fail(f"{planned.path}: {error.strerror}", "nothing was written", UNREADABLE)
+    out("done; Tau loads it at its next start, or after /reload")

@@ -1,0 +1,374 @@
+"""The offline commands: they read journals, and write only what `export` and `import` are told to make.
+
+Everything but click is imported inside a command, so that `continuity --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from continuity.console import FINDINGS, MISUSE, SOUND, UNREADABLE, escaped, fail, helped, out, say
+from replay.console import patience, reported
+
+if TYPE_CHECKING:
+    from journal.errors import RowUnreadable
+    from journal.reader import Reader
+    from journal.row import RawRow
+
+_FILE = click.Path(path_type=Path)
+_file = click.argument("file", type=_FILE)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema is in schemas/cli.")
+
+
+@contextmanager
+def _opened(file: Path) -> Generator[Reader]:
+    from journal.reader import open_reader
+
+    with patience(f"reading {file}"), open_reader(file) as reader:
+        yield reader
+
+
+def _color(word: str, color: str) -> str:
+    """Color a word on a terminal that wants it."""
+    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return click.style(word, fg=color) if wanted else word
+
+
+def _stopped(stop: RowUnreadable | None, then: str) -> None:
+    """Name the place where a journal stops being proven, and end with findings."""
+    if stop is not None:
+        say(f"broken: {stop}\n{then}\nhint: `continuity audit FILE` says what is wrong")
+        raise click.exceptions.Exit(FINDINGS)
+
+
+@click.command(
+    short_help="List what was recorded.",
+    help=helped(
+        """
+        continuity log SESSION.journal
+        continuity log SESSION.journal -n 20
+        continuity log SESSION.journal --json | jq 'select(.type == "write-intended.v1")'
+        """,
+        """
+        List what was recorded: newest first, with --json oldest first.
+
+        A row that does not verify is listed as it is, and named on stderr; the exit code is then 1.
+        """,
+    ),
+)
+@_file
+@_json
+@click.option("--branch", type=int, help="Only rows that this branch recorded.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="Only the newest N rows.")
+@reported
+def log(file: Path, *, as_json: bool, branch: int | None, limit: int | None) -> None:
+    """List what was recorded: newest first, with --json oldest first."""
+    with _opened(file) as reader:
+        rows = [row for row in reader.rows() if branch in (None, row.branch)]
+        shown = rows[-limit:] if limit else rows
+        if as_json:
+            _log_json(shown)
+        else:
+            _log_text(shown, rows)
+        _stopped(_first_stop(reader), "rows from there on are listed as they are and prove nothing")
+
+
+def _log_json(rows: list[RawRow]) -> None:
+    from replay.render import json_line
+    from replay.timeline import log_line
+
+    for row in rows:
+        out(json_line(log_line(row)))
+
+
+def _log_text(shown: list[RawRow], rows: list[RawRow]) -> None:
+    from replay.render import id_length, table
+    from replay.timeline import line
+
+    length = id_length(row.digest.hex() for row in rows)
+    for text in table([line(row, length) for row in reversed(shown)]):
+        out(text)
+
+
+def _first_stop(reader: Reader) -> RowUnreadable | None:
+    from replay.fold import folded
+
+    stops = (folded(reader, row.branch).stop for row in reader.branches)
+    return next((stop for stop in stops if stop is not None), None)
+
+
+@click.command(
+    short_help="Show one row in full, with the texts it names.",
+    help=helped(
+        """
+        continuity show SESSION.journal @          the newest row
+        continuity show SESSION.journal @-         the one before it
+        continuity show SESSION.journal 2@17       row 17 of branch 2's history
+        continuity show SESSION.journal 3f2a9c1b   the row whose digest begins so
+        """,
+        """
+        Show one row in full, with the kept texts that it names.
+        """,
+    ),
+)
+@_file
+@click.argument("reference", metavar="REF")
+@_json
+@reported
+def show(file: Path, reference: str, *, as_json: bool) -> None:
+    """Show one row in full, with the kept texts that it names."""
+    from replay.references import find
+    from replay.render import json_text
+    from replay.timeline import details, shown_event
+
+    with _opened(file) as reader:
+        row = find(reader, reference)
+        event = shown_event(reader, row)
+    if as_json:
+        out(json_text(event))
+        return
+    for text in details(row):
+        out(text)
+    for digest, body in event.bodies.items():
+        out(f"\n{digest[:10]}:")
+        out("  " + escaped(body, keep="\n\t").replace("\n", "\n  "))
+
+
+@click.command(
+    short_help="Show what a branch amounts to.",
+    help=helped(
+        """
+        continuity state SESSION.journal
+        continuity state SESSION.journal --branch 2 --at 17 --json
+        """,
+        """
+        Show what a branch amounts to: its checkpoint, what is pending, what recall owes.
+
+        With a broken row it shows the state before it, names it on stderr, and the exit code is 1.
+        """,
+    ),
+)
+@_file
+@_json
+@click.option("--branch", type=int, help="Which branch; by default the one written last.")
+@click.option("--at", type=click.IntRange(min=0), help="After this row of its history; by default its last.")
+@reported
+def state(file: Path, *, as_json: bool, branch: int | None, at: int | None) -> None:
+    """Show what a branch amounts to: its checkpoint, what is pending, what recall owes."""
+    from replay.fold import folded
+    from replay.projections import state_view
+    from replay.render import json_text
+    from replay.views import state_text
+
+    with _opened(file) as reader:
+        chosen = reader.last_branch() if branch is None else branch
+        found = folded(reader, chosen, at)
+        view = state_view(reader.header, chosen, found.state)
+    out(json_text(view) if as_json else state_text(view))
+    _stopped(found.stop, f"this is the state after {view.position} rows, before that one")
+
+
+@click.command(
+    short_help="List the branches.",
+    help=helped(
+        """
+        continuity branches SESSION.journal
+        """,
+        """
+        List the branches: where each left its parent, and how far it goes.
+        """,
+    ),
+)
+@_file
+@_json
+@reported
+def branches(file: Path, *, as_json: bool) -> None:
+    """List the branches: where each left its parent, and how far it goes."""
+    from replay.projections import branches_view
+    from replay.render import json_text
+    from replay.views import branches_text
+
+    with _opened(file) as reader:
+        view = branches_view(reader)
+    out(json_text(view) if as_json else branches_text(view))
+
+
+@click.command(
+    short_help="List writes and tool calls of unknown outcome.",
+    help=helped(
+        """
+        continuity unproven ~/.tau/state/extensions/continuity
+        continuity unproven SESSION.journal --json
+        """,
+        """
+        List writes and tool calls of which nobody knows what became, over journals or folders of them.
+        """,
+    ),
+)
+@click.argument("paths", type=_FILE, nargs=-1, required=True, metavar="PATH...")
+@_json
+@reported
+def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
+    """List writes and tool calls of which nobody knows what became, over journals or folders of them."""
+    from replay.render import json_text
+    from replay.views import unproven_text
+    from replay.widely import over
+
+    found = over(paths)
+    out(json_text(found.items) if as_json else unproven_text(found.items))
+    for trouble in found.troubles:
+        say(trouble)
+    raise click.exceptions.Exit(UNREADABLE if found.unreadable else FINDINGS if found.troubles else SOUND)
+
+
+def _print_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    from replay.render import table
+    from replay.rules import PROVES
+
+    if wanted:
+        for text in table(list(PROVES.items())):
+            out(text)
+        context.exit(SOUND)
+
+
+@click.command(
+    short_help="Check everything that can be proven.",
+    help=helped(
+        """
+        continuity audit SESSION.journal
+        continuity audit SESSION.journal --session ~/.tau/sessions/WORK/ID.jsonl --strict
+        continuity audit --rules x
+        """,
+        """
+        Check everything that can be proven of a journal, and say how far.
+
+        The exit code is 0 when nothing is broken, 1 when something is (with --strict also when something is
+        unproven), 2 for misuse and 3 when the file cannot be read.
+        """,
+    ),
+)
+@_file
+@_json
+@click.option("--session", type=_FILE, metavar="TAUFILE", help="Compare with the receipts in this Tau session file.")
+@click.option("--notes", type=_FILE, metavar="DIR", help="Compare confirmed notes with this project's folder.")
+@click.option("--strict", is_flag=True, help="Exit 1 also when something is unproven.")
+@click.option("--rules", is_flag=True, is_eager=True, expose_value=False, callback=_print_rules, help="List the rules.")
+@reported
+def audit(file: Path, *, as_json: bool, session: Path | None, notes: Path | None, strict: bool) -> None:
+    """Check everything that can be proven of a journal, and say how far."""
+    from replay.audit import audit as judged
+    from replay.render import json_text
+    from replay.session import mirrored
+    from replay.views import audit_text
+
+    if notes is not None and not notes.is_dir():
+        fail(f"{notes} is no folder", "name the folder of the Basic Memory project", UNREADABLE)
+    mirror = None if session is None else mirrored(session)
+    with _opened(file) as reader:
+        found = judged(reader, mirror, notes)
+    view = found.view()
+    words = {word: _color(word, color) for word, color in (("ok", "green"), ("unproven", "yellow"), ("broken", "red"))}
+    out(json_text(view) if as_json else audit_text(view, words))
+    unsure = strict and any(finding.severity == "unproven" for finding in found.findings)
+    raise click.exceptions.Exit(FINDINGS if unsure or not found.ok else SOUND)
+
+
+@click.command(
+    short_help="Write a journal as text.",
+    help=helped(
+        """
+        continuity export SESSION.journal > session.jsonl
+        continuity export SESSION.journal --bodies -o session.jsonl
+        """,
+        """
+        Write a journal as canonical JSON lines, the same bytes every time.
+        """,
+    ),
+)
+@_file
+@click.option("-o", "--output", type=_FILE, help="A file that does not exist yet; by default stdout.")
+@click.option("--bodies", is_flag=True, help="Also the kept texts: handoffs, topics, reasons.")
+@reported
+def export(file: Path, *, output: Path | None, bodies: bool) -> None:
+    """Write a journal as canonical JSON lines, the same bytes every time."""
+    from journal.interchange import export_lines
+
+    with _opened(file) as reader:
+        lines = export_lines(reader, bodies=bodies)
+        if output is None:
+            sys.stdout.buffer.writelines(lines)
+            sys.stdout.buffer.flush()
+        else:
+            _write_new(output, lines)
+
+
+def _write_new(output: Path, lines: Iterable[bytes]) -> None:
+    try:
+        with output.open("xb") as stream:
+            try:
+                stream.writelines(lines)
+            except BaseException:
+                output.unlink()
+                raise
+    except FileExistsError:
+        fail(f"{output} exists and is never overwritten", "name a file that does not exist yet", MISUSE)
+    except OSError as error:
+        fail(f"{output}: {error.strerror}", "nothing was exported", UNREADABLE)
+
+
+@click.command(
+    "import",
+    short_help="Make a journal from exported text.",
+    help=helped(
+        """
+        continuity import session.jsonl -o copy.journal
+        continuity export SESSION.journal | continuity import - -o copy.journal
+        """,
+        """
+        Make a journal from exported text. Every digest is checked before anything is made.
+        """,
+    ),
+)
+@click.argument("text", type=_FILE)
+@click.option("-o", "--output", type=_FILE, required=True, help="A file that does not exist yet.")
+@reported
+def import_(text: Path, *, output: Path) -> None:
+    """Make a journal from exported text. Every digest is checked before anything is made."""
+    from journal.interchange import import_lines
+
+    with patience(f"importing {text}"), _source(text) as lines:
+        count = import_lines(lines, output)
+    say(f"{output}: {count} events")
+
+
+@contextmanager
+def _source(text: Path) -> Generator[BinaryIO]:
+    if str(text) == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = text.open("rb")
+    except OSError as error:
+        fail(f"{text}: {error.strerror}", "name a text that `continuity export` wrote, or - for stdin", UNREADABLE)
+    with stream:
+        yield stream
+
+
+commands: Mapping[str, click.Command] = {
+    "log": log,
+    "show": show,
+    "state": state,
+    "branches": branches,
+    "unproven": unproven,
+    "audit": audit,
+    "export": export,
+    "import": import_,
+}
+"""What `continuity` mounts through the entry point, in the order of its help."""

@@ -1,0 +1,77 @@
+"""Turns shapes into text that is safe on a terminal and into JSON that loses nothing; it knows no event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import msgspec
+
+from replay.shapes import Shape
+
+_SHORTEST_ID = 8
+
+
+def json_line(shape: Shape) -> str:
+    """Return `shape` as one line of JSON, its keys in their order."""
+    return _harmless(_encoded(shape))
+
+
+def json_text(value: Shape | Sequence[Shape]) -> str:
+    """Return `value` as indented JSON, its keys in their order."""
+    if isinstance(value, Shape):
+        return _harmless(msgspec.json.format(_encoded(value), indent=2))
+    if not value:
+        return "[]"
+    inside = ",\n".join(msgspec.json.format(_encoded(each), indent=2) for each in value)
+    return _harmless(f"[\n{inside}\n]")
+
+
+def _encoded(shape: Shape) -> str:
+    try:
+        return msgspec.json.encode(shape).decode()
+    except UnicodeEncodeError:  # a damaged row's bytes, kept as lone surrogates
+        return json.dumps(msgspec.to_builtins(shape))
+
+
+def _harmless(text: str) -> str:
+    """Spell out what JSON allows and a terminal may obey; such characters stand inside strings only."""
+    return "\n".join(_spelled_json(line) for line in text.split("\n"))
+
+
+def _spelled_json(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1].replace("\x7f", "\\u007f") for char in line)
+
+
+def utc(at_ms: int) -> str:
+    """Return UTC milliseconds as a date and a time."""
+    try:
+        second = datetime.fromtimestamp(at_ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{at_ms} ms"
+    return f"{second:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03}Z"
+
+
+def id_length(ids: Iterable[str]) -> int:
+    """Return how many characters of an id tell it from all others: at least eight."""
+    ordered = sorted(set(ids))
+    longest = _SHORTEST_ID
+    for before, after in pairwise(ordered):
+        shared = next((n for n, (one, two) in enumerate(zip(before, after, strict=False)) if one != two), len(after))
+        longest = max(longest, shared + 1)
+    return longest
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return `rows` as lines whose columns stand under each other; the last column runs free."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
+        for row in rows
+    ]

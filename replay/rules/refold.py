@@ -1,0 +1,67 @@
+"""Derives again what events say was derived from the state; a difference means that replay is not what was lived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import asdict
+
+from continuity.commands import BeginCapture, CloseSession, Command, CommandRejected, Fork, OpenSession
+from continuity.decide import decide
+from continuity.state import State
+from journal.events import BranchForked, CaptureBegun, Event, SessionClosed, SessionOpened
+
+
+def differences(state: State, event: Event) -> Iterator[str]:
+    """Yield what deciding again in `state` gives that `event` does not say; nothing if it decides nothing itself."""
+    command = _command(event)
+    if command is None:
+        return
+    try:
+        decided = decide(state, command)
+    except CommandRejected as error:
+        yield f"replay refuses it: {error.reason}"
+        return
+    again = next((each for each in decided if type(each) is type(event)), None)
+    if again is None:
+        yield "replay would not have recorded it"
+        return
+    mine = asdict(again)
+    for name, value in asdict(event).items():
+        if value != mine[name]:
+            yield f"{name} is {_shown(value)}, replay gives {_shown(mine[name])}"
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None or value == () else str(value)
+
+
+def _command(event: Event) -> Command | None:
+    """The request behind an event, with only what the shell brought; what the machine added is derived again."""
+    match event:
+        case SessionOpened():
+            return OpenSession(
+                reason=event.reason,
+                host=event.host,
+                version=event.version,
+                level=event.level,
+                profile=event.profile,
+                destination=event.destination,
+                policy=event.policy,
+                writer=event.writer,
+                process=event.process,
+            )
+        case SessionClosed():
+            return CloseSession(reason=event.reason)
+        case BranchForked():
+            return Fork(reason=event.reason, left_tip=event.left_tip)
+        case CaptureBegun():
+            return BeginCapture(
+                capture_id=event.capture_id,
+                kind=event.kind,
+                project=event.project,
+                source_tip=event.source_tip,
+                reason=event.reason,
+            )
+        case _:
+            return None

@@ -1,0 +1,173 @@
+"""What the offline commands say as JSON: versioned shapes, from which `schemas/cli` is generated. No text for people is here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from continuity.state import Evidence, Status
+
+type Json = str | int | float | bool | list[Json] | dict[str, Json] | None
+type Severity = Literal["broken", "unproven"]
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all shapes; keys come in the order written here."""
+
+
+class LogLine(Shape, frozen=True, kw_only=True):
+    """One recorded event; `log --json` prints one object a line, oldest first, all branches in order of recording."""
+
+    branch: int
+    position: int
+    id: str
+    """The digest in hex: what a reference may be a prefix of."""
+    at_ms: int
+    tip: str | None
+    cause: str | None
+    type: str
+    """The tag with its version."""
+    data: dict[str, Json] | str
+    """The payload without its tag; the payload itself, as text, when it is not what its tag promises."""
+    digest: str
+
+
+class ShownEvent(LogLine, frozen=True, kw_only=True):
+    """One event with the texts that it names by digest, as far as they are kept."""
+
+    bodies: dict[str, str]
+
+
+class Checkpoint(Shape, frozen=True, kw_only=True):
+    """The newest confirmed checkpoint of a branch."""
+
+    capture_id: str
+    attempt: int
+    project: str
+    file_path: str | None
+    evidence: Evidence | None
+    labels: list[Literal["moved", "edited"]]
+
+
+class PendingCapture(Shape, frozen=True, kw_only=True):
+    """One write whose outcome is open: intended, in_doubt or conflicted."""
+
+    capture_id: str
+    attempt: int
+    status: Status
+    project: str
+    file_path: str | None
+    """Where it was found, else where it was asked to be."""
+    since_ms: int
+    """When its intent was recorded."""
+
+
+class RecallView(Shape, frozen=True, kw_only=True):
+    """What a branch owes its next prompt, and what it last gave."""
+
+    due: str | None
+    planned: bool
+    brief_sha256: str | None
+    delivered_ms: int | None
+    failures: list[str]
+
+
+class StateView(Shape, frozen=True, kw_only=True):
+    """A branch after one of its rows."""
+
+    schema: Literal["continuity.state/1"] = "continuity.state/1"
+    session: str
+    journal: str
+    branch: int
+    position: int
+    tip: str | None
+    checkpoint: Checkpoint | None
+    pending: list[PendingCapture]
+    recall: RecallView
+
+
+class BranchView(Shape, frozen=True, kw_only=True):
+    """One branch: where it left its parent and how far it goes."""
+
+    branch: int
+    parent: int | None
+    fork_position: int
+    position: int
+    """Of its last row, ancestors counted."""
+    events: int
+    """Rows that it recorded itself."""
+    tip: str | None
+    first_ms: int | None
+    last_ms: int | None
+    digest: str | None
+    """Of its last row."""
+    written_last: bool
+
+
+class BranchesView(Shape, frozen=True, kw_only=True):
+    """All branches of a journal, by number."""
+
+    schema: Literal["continuity.branches/1"] = "continuity.branches/1"
+    session: str
+    journal: str
+    branches: list[BranchView]
+
+
+class Unproven(Shape, frozen=True, kw_only=True):
+    """One write, or one forwarded tool call, of which nobody knows what became."""
+
+    path: str
+    """The journal's file."""
+    session: str
+    journal: str
+    branch: int
+    capture_id: str | None
+    """Null for a tool call."""
+    attempt: int | None
+    status: Status
+    project: str | None
+    file_path: str | None
+    tool: str | None
+    """Null for a capture."""
+    since_ms: int
+
+
+class FindingView(Shape, frozen=True, kw_only=True):
+    """One thing that is wrong, or that nothing proves."""
+
+    rule: str
+    severity: Severity
+    branch: int | None
+    position: int | None
+    detail: str
+
+
+class Proved(Shape, frozen=True, kw_only=True):
+    """How far one branch is proven."""
+
+    position: int
+    """The last row of its history up to which every digest follows from the rows before and every event is readable."""
+    digest: str | None
+    anchored: int | None
+    """The last row that a receipt outside the file vouches for; null when none does."""
+
+
+class AuditView(Shape, frozen=True, kw_only=True):
+    """What an audit found. `ok` is false when a finding is broken; unproven ones are listed and leave it true."""
+
+    ok: bool
+    proved_to: dict[str, Proved]
+    """By branch number."""
+    findings: list[FindingView]
+
+
+CLI_SHAPES: dict[str, type[Shape]] = {
+    "log": LogLine,
+    "show": ShownEvent,
+    "state": StateView,
+    "branches": BranchesView,
+    "unproven": Unproven,
+    "audit": AuditView,
+}
+"""The shape behind each command's `--json`; `unproven` prints a list of its shape."""

@@ -1,0 +1,121 @@
+"""Shapes as text for people, every word from a journal escaped; it computes nothing that the JSON does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from continuity.console import escaped
+from replay.render import table, utc
+from replay.rules import PROVES
+from replay.sentences import short
+from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unproven
+
+_NONE = "-"
+
+
+def state_text(view: StateView) -> str:
+    """Return what a branch amounts to."""
+    recall, checkpoint = view.recall, view.checkpoint
+    rows = [
+        ("session", escaped(view.session)),
+        ("journal", escaped(view.journal)),
+        ("branch", f"{view.branch}@{view.position}"),
+        ("tip", escaped(view.tip or _NONE)),
+    ]
+    if checkpoint is None:
+        rows.append(("checkpoint", "none confirmed"))
+    else:
+        labels = "".join(f", {label} since" for label in checkpoint.labels)
+        proof = f"evidence {checkpoint.evidence or 'none'}{labels}"
+        rows.append(("checkpoint", _capture(checkpoint.capture_id, checkpoint.attempt, proof)))
+        rows.append(("", _place(checkpoint.project, checkpoint.file_path)))
+    for number, pending in enumerate(view.pending):
+        status = f"{pending.status} since {utc(pending.since_ms)}"
+        rows.append(("" if number else "pending", _capture(pending.capture_id, pending.attempt, status)))
+        rows.append(("", _place(pending.project, pending.file_path)))
+    if not view.pending:
+        rows.append(("pending", "nothing"))
+    rows.append(("recall", f"due: {escaped(recall.due)}" if recall.due else "nothing due"))
+    if recall.brief_sha256 is not None:
+        given = utc(recall.delivered_ms) if recall.delivered_ms else _NONE
+        rows.append(("", f"brief {short(recall.brief_sha256)} delivered {given}"))
+    if recall.failures:
+        rows.append(("", f"failed: {escaped(', '.join(recall.failures))}"))
+    return "\n".join(table(rows))
+
+
+def _capture(capture_id: str, attempt: int, what: str) -> str:
+    return f"{short(capture_id)} attempt {attempt}, {what}"
+
+
+def _place(project: str, file_path: str | None) -> str:
+    return escaped(f"{project}: {file_path or _NONE}")
+
+
+def branches_text(view: BranchesView) -> str:
+    """Return the branches, a line each."""
+    rows = [("branch", "leaves", "rows", "to", "last written", "tip", "")]
+    rows += [
+        (
+            str(each.branch),
+            _NONE if each.parent is None else f"{each.parent}@{each.fork_position}",
+            str(each.events),
+            f"{each.branch}@{each.position}",
+            _NONE if each.last_ms is None else utc(each.last_ms),
+            escaped(each.tip or _NONE),
+            "written last" if each.written_last else "",
+        )
+        for each in view.branches
+    ]
+    return "\n".join(table(rows))
+
+
+def unproven_text(items: Sequence[Unproven]) -> str:
+    """Return open writes and calls, a line each."""
+    if not items:
+        return "nothing is unproven"
+    rows = [
+        (
+            utc(each.since_ms),
+            each.status,
+            escaped(f"tool {each.tool}")
+            if each.capture_id is None
+            else f"{short(each.capture_id)} attempt {each.attempt}",
+            escaped(_NONE if each.project is None else f"{each.project}: {each.file_path or _NONE}"),
+            escaped(f"{each.path} branch {each.branch}"),
+        )
+        for each in items
+    ]
+    return "\n".join(table(rows))
+
+
+def audit_text(view: AuditView, words: Mapping[str, str]) -> str:
+    """Return what an audit found; `words` are ok, unproven and broken as they are to be shown."""
+    lines = [_proved(branch, proved.position, proved.anchored) for branch, proved in view.proved_to.items()]
+    lines += _findings(view.findings, words)
+    broken = sum(finding.severity == "broken" for finding in view.findings)
+    unsure = len(view.findings) - broken
+    counted = ", ".join(f"{count} {name}" for count, name in ((broken, "broken"), (unsure, "unproven")) if count)
+    word = "broken" if broken else "unproven" if unsure else "ok"
+    lines.append(
+        f"{words[word]}: {counted or 'every rule holds'}; {len(PROVES)} rules, `continuity audit --rules x` lists them"
+    )
+    return "\n".join(lines)
+
+
+def _proved(branch: str, position: int, anchored: int | None) -> str:
+    outside = "no receipt outside vouches for it" if anchored is None else f"vouched for from outside to row {anchored}"
+    return f"branch {branch}: proven to row {position}, {outside}"
+
+
+def _findings(findings: Sequence[FindingView], words: Mapping[str, str]) -> list[str]:
+    cells = [(each.severity, each.rule, _where(each), escaped(each.detail)) for each in findings]
+    return [
+        line.replace(each.severity, words[each.severity], 1) for line, each in zip(table(cells), findings, strict=True)
+    ]
+
+
+def _where(finding: FindingView) -> str:
+    if finding.branch is None:
+        return _NONE
+    return f"branch {finding.branch}" if finding.position is None else f"{finding.branch}@{finding.position}"
