@@ -45,6 +45,33 @@ class Owner:
         else:
             self._group.start_soon(self._guarded, name, wrapped)
 
+    async def call[T](self, name: str, job: Callable[[], Awaitable[T]], *, together: bool = False) -> T | None:
+        """Run `job` under the owner and return what it returns; None when it failed or the owner ended first.
+
+        The host may cancel the waiting task at any moment, by means that no
+        cancel scope of ours withstands. The job then goes on to its end, or,
+        with `together`, is cancelled too and records what is known.
+        """
+        done = anyio.Event()
+        scope = anyio.CancelScope()
+        returned: list[T] = []
+
+        async def run() -> None:
+            try:
+                with scope:
+                    returned.append(await job())
+            finally:
+                done.set()
+
+        self.spawn(name, run)
+        try:
+            await done.wait()
+        except BaseException:
+            if together:
+                scope.cancel()
+            raise
+        return returned[0] if returned else None
+
     async def drain(self, seconds: float) -> bool:
         """Wait until no job runs, at most `seconds`; tell whether it came to that."""
         with anyio.move_on_after(seconds):

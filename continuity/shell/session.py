@@ -11,7 +11,7 @@ import anyio.to_thread
 import msgspec
 
 from continuity.capture import Anchor, parse_receipts, receipt
-from continuity.commands import Fork, Observe, OpenSession, Request, Settle
+from continuity.commands import Fork, Observe, Observed, OpenSession, Request, Settle
 from continuity.lineage import Stay, choose
 from continuity.places import Places
 from continuity.shell.desk import Desk, kept
@@ -130,6 +130,12 @@ class Session:
             self.desk.link.want()
             self.runner.wake()
             return bool(rows)
+
+    async def note(self, fact: Observed) -> None:
+        """Record what the host announced, after the boundaries before it."""
+        async with self._turn:
+            await self.desk.note(fact)
+            self.runner.wake()
 
     async def delivered(self, composed: Composed) -> None:
         """The brief went into the model's context: record what was put there and from which notes."""

@@ -33,6 +33,7 @@ class TauBoundaries:
         self._resident = resident
         self._insertion = insertion
         self._configured = configured
+        self.link = resident.use(configured)
         self._anchor: MessageKey | None = None
         self._ended = False
         self._cut = False
@@ -89,16 +90,19 @@ class TauBoundaries:
         session = self.session
         if session is None or not self._resident.follow(session, context):
             return
-        prompted = await session.prompted(
-            message.key, characters=len(message.key.text), typed=message.key.role == "user"
+        prompted = await self._resident.owner.call(
+            "prompt",
+            partial(session.prompted, message.key, characters=len(message.key.text), typed=message.key.role == "user"),
         )
+        if prompted is None:
+            return
         try:
             if prompted.receipt is not None:
                 await host.append_receipt(self._tau, prompted.receipt)
             if prompted.brief is not None:
                 brief = prompted.brief.brief
                 self._insertion.put(brief.text, {"digest": brief.sha256}, context)
-                await session.delivered(prompted.brief)
+                self._resident.owner.spawn("delivered", partial(session.delivered, prompted.brief))
         except HostGone:
             return
 
@@ -118,13 +122,15 @@ class TauBoundaries:
         """Stock Tau announces overflow compactions alone; the others are noticed on the path."""
         session = self.session
         if session is not None:
-            await session.desk.note(CompactionStarted(reason=_COMPACTIONS.get(reason, "unknown")))
+            started = CompactionStarted(reason=_COMPACTIONS.get(reason, "unknown"))
+            self._resident.owner.spawn("compaction", partial(session.note, started))
 
     async def compaction_ended(self, reason: str, context: Context, *, aborted: bool) -> None:
         """What an announced compaction came to."""
         session = self.session
         if session is not None:
-            await session.desk.note(CompactionEnded(reason=_COMPACTIONS.get(reason, "unknown"), aborted=aborted))
+            ended = CompactionEnded(reason=_COMPACTIONS.get(reason, "unknown"), aborted=aborted)
+            self._resident.owner.spawn("compaction", partial(session.note, ended))
 
     def failed(self, boundary: str, error: Exception) -> None:
         """A handler of ours raised; Tau would hide it."""

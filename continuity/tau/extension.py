@@ -20,7 +20,6 @@ from continuity.places import Places
 from continuity.privacy import mask
 from continuity.shell.bridging import Call, forward
 from continuity.shell.config import Loaded, SettingsError, environment, load_places, load_settings
-from continuity.shell.link import MemoryLink
 from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.host import Tau, register_command, subscribe, when_started
@@ -55,8 +54,7 @@ def setup(tau: Tau) -> None:
     ignored = configured.loaded.ignored_keys
     if ignored:
         living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
-    link = living.use(configured)
-    for topic, text in _offer_tools(tau, boundaries, link, configured):
+    for topic, text in _offer_tools(tau, living, boundaries, configured):
         living.presence.say(topic, text)
     subscribe(tau, boundaries)
 
@@ -104,7 +102,7 @@ def _register_commands(tau: Tau, living: Resident, boundaries: TauBoundaries, tr
 
 
 def _offer_tools(
-    tau: Tau, boundaries: TauBoundaries, link: MemoryLink, configured: Configuration
+    tau: Tau, living: Resident, boundaries: TauBoundaries, configured: Configuration
 ) -> Iterator[tuple[str, str]]:
     """Register the tools of the cached inventory, or of the server's own list; yield what is to be said of them."""
     settings = configured.loaded.settings
@@ -115,7 +113,7 @@ def _offer_tools(
     offered = bridge(inventory.tools, allow=settings.tools)
     for tool in offered.tools:
         call = Call(tool, {}, Ticket(), settings.timeout_seconds)
-        register_tool(tau, tool, partial(_called, boundaries, link, call))
+        register_tool(tau, tool, partial(_called, living, boundaries, call))
     yield from _said_of(offered)
 
 
@@ -142,13 +140,16 @@ def _said_of(offered: Bridge) -> Iterator[tuple[str, str]]:
 
 
 async def _called(
-    boundaries: TauBoundaries, link: MemoryLink, call: Call, arguments: Mapping[str, Json], run: ToolRun
+    living: Resident, boundaries: TauBoundaries, call: Call, arguments: Mapping[str, Json], run: ToolRun
 ) -> ToolReply:
     ticket = Ticket()
     run.if_aborted = lambda: cancelled_reply(call.spec, ticket)
     session = boundaries.session
     desk = session.desk if session is not None and session.desk.ledger is not None else None
-    return await forward(link, desk, call._replace(arguments=arguments, ticket=ticket))
+    wanted = call._replace(arguments=arguments, ticket=ticket)
+    job = partial(forward, boundaries.link, desk, wanted)
+    reply = await living.owner.call(f"tool {call.spec.original}", job, together=True)
+    return reply or cancelled_reply(call.spec, ticket)
 
 
 def _discovered(spec: ServerSpec, seconds: float) -> Inventory | None:
