@@ -20,7 +20,14 @@ from continuity.shell.desk import Desk, kept
 from continuity.shell.git import git_facts
 from continuity.shell.ports import ModelFailed
 from continuity.state import Capture, State
-from journal.events import SynthesisAdvanced, SynthesisFailed, SynthesisFinished, WriteAnswered, WriteIntended
+from journal.events import (
+    MemoryConnected,
+    SynthesisAdvanced,
+    SynthesisFailed,
+    SynthesisFinished,
+    WriteAnswered,
+    WriteIntended,
+)
 from journal.ids import BranchId, ProjectName, Sha256
 
 if TYPE_CHECKING:
@@ -161,6 +168,7 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
         return
     await desk.apply(Observe(described), branch=branch)
     request = await _request(desk, capture, branch)
+    _disclose(desk, request, described)
     digest, bodies = kept(json.dumps(request.metadata, sort_keys=True, ensure_ascii=False))
     rows = await desk.apply(
         SubmitWrite(
@@ -178,6 +186,17 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
     intents = [row.event for row in rows if isinstance(row.event, WriteIntended)]  # on disk from here on
     for intent in intents:
         await _send(desk, connection, request, intent, branch)
+
+
+def _disclose(desk: Desk, request: WriteRequest, described: MemoryConnected) -> None:
+    """Before the first automatic write of a session the person is told where to, what, when, and the switch."""
+    every = desk.settings.cadence == "every"
+    when = "after every turn" if every else "as work gathers, at compactions and at exit"
+    desk.voice.say(
+        "destination",
+        f"Continuity saves masked summaries of this conversation {when} to project {request.project} "
+        f"({described.project_source}), folder {request.folder}. Set `capture_knowledge` to false to switch it off.",
+    )
 
 
 async def _send(
