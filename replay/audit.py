@@ -11,7 +11,7 @@ from journal.events import NoteWithdrawn
 from journal.ids import CaptureId
 from journal.reader import Reader
 from replay.fold import Step, steps
-from replay.rules import Finding
+from replay.rules import PROVES, Finding
 from replay.rules.history import Auditor
 from replay.rules.outside import Vouched, anchors, notes, receipts, tail
 from replay.rules.stored import stored
@@ -25,6 +25,8 @@ class Audit(NamedTuple):
     findings: tuple[Finding, ...]
     proven: dict[int, tuple[int, str | None]]
     vouched: Vouched
+    asked: int
+    """How many rules were asked; without a session or a notes folder some are not."""
 
     @property
     def ok(self) -> bool:
@@ -80,15 +82,16 @@ class _Walk:
 def audit(reader: Reader, mirror: Mirrored | None = None, folder: Path | None = None) -> Audit:
     """Return what every rule says of the journal; of its anchors and notes only if `mirror` and `folder` are given."""
     findings = list(stored(reader))
+    asked = len(PROVES) - 2 * (mirror is None) - (folder is None)
     try:
         walk = _Walk(reader)
         outside, vouched = _outside(reader, walk, mirror)
     except JournalDamaged as error:
         if all(finding.severity != "broken" for finding in findings):
             findings.append(Finding("file", "broken", None, None, error.what))
-        return Audit(tuple(findings), {}, {})
+        return Audit(tuple(findings), {}, {}, asked)
     on_disk = () if folder is None else notes(folder, walk.checkpoints)
-    return Audit((*findings, *walk.findings, *outside, *on_disk), walk.proven, vouched)
+    return Audit((*findings, *walk.findings, *outside, *on_disk), walk.proven, vouched, asked)
 
 
 def _outside(reader: Reader, walk: _Walk, mirror: Mirrored | None) -> tuple[list[Finding], Vouched]:

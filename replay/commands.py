@@ -244,7 +244,7 @@ def _print_rules(context: click.Context, _: click.Parameter, wanted: bool) -> No
         """
         continuity audit SESSION.journal
         continuity audit SESSION.journal --session ~/.tau/sessions/WORK/ID.jsonl --strict
-        continuity audit --rules x
+        continuity audit --rules
         """,
         """
         Check everything that can be proven of a journal, and say how far.
@@ -275,7 +275,7 @@ def audit(file: Path, *, as_json: bool, session: Path | None, notes: Path | None
         found = judged(reader, mirror, notes)
     view = found.view()
     words = {word: _color(word, color) for word, color in (("ok", "green"), ("unproven", "yellow"), ("broken", "red"))}
-    out(json_text(view) if as_json else audit_text(view, words))
+    out(json_text(view) if as_json else audit_text(view, found.asked, words))
     unsure = strict and any(finding.severity == "unproven" for finding in found.findings)
     raise click.exceptions.Exit(FINDINGS if unsure or not found.ok else SOUND)
 

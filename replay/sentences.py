@@ -56,6 +56,11 @@ def _fields(event: Event) -> Iterator[str]:
         yield f"{name.removesuffix('_sha256').replace('_', ' ')} {short(shown) if len(shown) == 64 else shown}"
 
 
+def counted(number: int, thing: str) -> str:
+    """Return how many there are, in words that fit one of them too."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def _joined(*parts: str | None) -> str:
     return ", ".join(part for part in parts if part)
 
@@ -72,7 +77,7 @@ def _life(event: Event) -> str | None:
             return _joined(event.reason, left, kept)
         case WorkSettled():
             interrupted = "interrupted" if event.interrupted else None
-            return _joined(f"{event.messages} messages", f"{event.characters} characters", interrupted)
+            return _joined(counted(event.messages, "message"), counted(event.characters, "character"), interrupted)
         case CompactionEnded():
             return _joined(event.reason, "aborted" if event.aborted else None)
         case MemoryConnected():
@@ -90,7 +95,7 @@ def _opened(event: SessionOpened) -> str:
         f"level {event.level}",
         f"{event.profile.kind} {event.profile.scope}",
         f"to {event.destination}" if event.destination else "no destination",
-        f"{len(event.writers_ended)} earlier writers ended" if event.writers_ended else None,
+        f"{counted(len(event.writers_ended), 'earlier writer')} ended" if event.writers_ended else None,
     )
 
 
@@ -100,7 +105,7 @@ def _capture(event: Event) -> str | None:
             return f"{short(event.capture_id)}: {event.kind} of {event.source_tip} to {event.project}, {event.reason}"
         case SynthesisFinished():
             masked = f"{event.maskings} masked" if event.maskings else None
-            size = _joined(f"{event.characters} characters", f"{event.chunks} chunks", masked, event.model)
+            size = _joined(counted(event.characters, "character"), counted(event.chunks, "chunk"), masked, event.model)
             return f"{short(event.capture_id)}: {size}"
         case SynthesisFailed():
             return f"{short(event.capture_id)}: {event.error}"
@@ -141,11 +146,11 @@ def _recall(event: Event) -> str | None:
             return f"{event.reason}: {_joined(*(query.name for query in event.queries))}"
         case RecallAnswered():
             authority = None if event.authoritative else "not authoritative"
-            return f"{event.name}: {_joined(f'{len(event.hits)} hits', authority)}"
+            return f"{event.name}: {_joined(counted(len(event.hits), 'hit'), authority)}"
         case RecallFailed():
             return f"{event.name}: {event.error}"
         case BriefDelivered():
-            size = f"{event.characters} characters, {len(event.sources)} sources"
+            size = _joined(counted(event.characters, "character"), counted(len(event.sources), "source"))
             return f"{short(event.brief_sha256)}: {size}, {event.how}{'' if event.complete else ', incomplete'}"
         case CheckpointReferenced():
             return f"{short(event.capture_id)}: {event.evidence}"

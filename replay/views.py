@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from continuity.console import escaped
 from replay.render import table, utc
-from replay.rules import PROVES
-from replay.sentences import short
+from replay.sentences import counted, short
 from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unproven
 
 _NONE = "-"
@@ -89,18 +88,19 @@ def unproven_text(items: Sequence[Unproven]) -> str:
     return "\n".join(table(rows))
 
 
-def audit_text(view: AuditView, words: Mapping[str, str]) -> str:
-    """Return what an audit found; `words` are ok, unproven and broken as they are to be shown."""
+def audit_text(view: AuditView, asked: int, words: Mapping[str, str]) -> str:
+    """Return what an audit found with `asked` rules; `words` are ok, unproven and broken as they are to be shown."""
     lines = [_proved(branch, proved.position, proved.anchored) for branch, proved in view.proved_to.items()]
     lines += _findings(view.findings, words)
     broken = sum(finding.severity == "broken" for finding in view.findings)
     unsure = len(view.findings) - broken
-    counted = ", ".join(f"{count} {name}" for count, name in ((broken, "broken"), (unsure, "unproven")) if count)
-    word = "broken" if broken else "unproven" if unsure else "ok"
-    lines.append(
-        f"{words[word]}: {counted or 'every rule holds'}; {len(PROVES)} rules, `continuity audit --rules x` lists them"
-    )
-    return "\n".join(lines)
+    if broken:
+        verdict = f"{words['broken']}: {counted(broken, 'finding')} broken, {unsure} unproven"
+    elif unsure:
+        verdict = f"{words['unproven']}: nothing is broken, {counted(unsure, 'finding')} unproven"
+    else:
+        verdict = f"{words['ok']}: every rule holds"
+    return "\n".join([*lines, f"{verdict}; {asked} rules asked, `continuity audit --rules` lists them"])
 
 
 def _proved(branch: str, position: int, anchored: int | None) -> str:

@@ -1,0 +1,94 @@
+"""`state` is the fold of a branch's proven rows, of any branch and at any of its rows."""
+
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from journal.events import NoteEdited, NoteMoved
+from tests.facts import CAPTURE, DOUBTED, OTHER_BODY, SAVED, probed, seen
+from tests.fakes.journals import Recording, recorded
+from tests.journal import kit as forging
+from tests.replay import stories
+from tests.replay.kit import Ran, run
+
+CONFLICT = probed("conflicted", seen(capture=None))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return stories.forked().write(tmp_path / "a.journal")
+
+
+def test_it_is_the_branch_written_last_unless_another_is_named(path: Path, snapshot: SnapshotAssertion) -> None:
+    assert run("state", path, "--json").json == snapshot(name="written last")
+    assert run("state", path, "--json", "--branch", "1").json == snapshot(name="first")
+    assert run("state", path).out == snapshot(name="text")
+
+
+def test_it_is_what_was_known_at_a_row(path: Path) -> None:
+    def at(position: int) -> tuple[int, int, bool, list[str]]:
+        view = run("state", path, "--json", "--branch", "2", "--at", str(position)).json
+        return view["branch"], view["position"], view["checkpoint"] is not None, [p["status"] for p in view["pending"]]
+
+    assert at(0) == (2, 0, False, [])
+    assert at(6) == (2, 6, False, ["intended"])
+    assert at(7) == (2, 7, True, [])
+    assert at(14) == (2, 14, True, ["intended"])
+    assert at(15) == (2, 15, True, ["in_doubt"])
+
+
+@pytest.mark.parametrize("options", [("--branch", "3"), ("--at", "16"), ("--branch", "1", "--at", "13")])
+def test_a_place_that_is_not_there_is_misuse(path: Path, options: tuple[str, ...]) -> None:
+    ran = run("state", path, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert "hint: " in ran.err
+
+
+def test_a_conflict_is_pending_and_carries_the_address_and_the_time_of_its_intent(tmp_path: Path) -> None:
+    story = Recording().append(*DOUBTED, CONFLICT)
+    (pending,) = run("state", story.write(tmp_path / "a.journal"), "--json").json["pending"]
+    assert pending == {
+        "capture_id": CAPTURE,
+        "attempt": 1,
+        "status": "conflicted",
+        "project": "main",
+        "file_path": "tau/checkpoints/tau-checkpoint-cccc.md",
+        "since_ms": story.rows[5].at_ms,
+    }
+
+
+def test_a_checkpoint_carries_its_labels(tmp_path: Path) -> None:
+    moved = NoteMoved(capture_id=CAPTURE, file_path="archive/kept.md")
+    edited = NoteEdited(capture_id=CAPTURE, content_sha256=OTHER_BODY)
+    path = recorded(tmp_path / "a.journal", *SAVED, moved, edited)
+    checkpoint = run("state", path, "--json").json["checkpoint"]
+    assert (checkpoint["file_path"], checkpoint["labels"]) == ("archive/kept.md", ["moved", "edited"])
+    assert "evidence answered, moved since, edited since" in run("state", path).out
+
+
+def broken_at_6(path: Path) -> Ran:
+    with forging.raw(path) as connection:
+        forging.without_guards(connection)
+        connection.execute("UPDATE events SET at_ms = 0 WHERE branch = 1 AND position = 6")
+    return run("state", path, "--json")
+
+
+def test_it_stops_before_the_first_bad_row_and_names_it(path: Path) -> None:
+    ran = broken_at_6(path)
+    assert (ran.code, ran.json["position"]) == (1, 5)
+    assert ran.err.startswith("broken: 1@6: the digest does not follow")
+    assert "after 5 rows" in ran.err
+
+
+def test_a_branch_that_left_before_the_bad_row_is_whole(path: Path) -> None:
+    with forging.raw(path) as connection:
+        forging.without_guards(connection)
+        connection.execute("UPDATE events SET at_ms = 0 WHERE branch = 1 AND position = 12")
+    assert run("state", path, "--json").code == 0
+    assert run("state", path, "--json", "--branch", "1").code == 1
+
+
+def test_branches_are_listed_with_where_they_leave(path: Path, snapshot: SnapshotAssertion) -> None:
+    assert run("branches", path, "--json").json == snapshot(name="json")
+    assert run("branches", path).out == snapshot(name="text")
