@@ -169,10 +169,12 @@ def _after(last_ms: int, spacing: tuple[int, ...], count: int) -> int:
 
 
 def _recall_lane(state: State, policy: Policy) -> Turn:
-    """A brief that is due is prepared before the prompt comes, once."""
+    """A brief that is due is prepared before the prompt comes, once; a doubt nobody has read yet may change it."""
     opened, recall = state.opened, state.recall
     if opened is None or opened.destination is None or not opened.policy.recall:
         return None, None
     if recall.due is None or recall.planned or policy.connection is None:
+        return None, None
+    if any(c.status == "in_doubt" and c.probes == 0 for c in state.captures):
         return None, None
     return Prefetch(recall.due, recall.brief_sha256), None

@@ -22,7 +22,7 @@ from continuity.state import Capture, State
 from journal.errors import JournalError
 from journal.events import RecallAnswered, RecallFailed, RecallPlanned
 from journal.events.recall import HitRef, QueryRef
-from journal.ids import BranchId
+from journal.ids import BranchId, CaptureId
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -39,8 +39,10 @@ class Fetched:
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
     authoritative: dict[str, bool] = field(default_factory=dict[str, bool])
     failed: list[str] = field(default_factory=list[str])
+    capture_id: CaptureId | None = None
+    """The checkpoint that was the branch's newest when the questions were asked."""
     checkpoint: notes.NoteRead | None = None
-    """The branch's own checkpoint as the server has it now."""
+    """That checkpoint as the server has it now."""
 
     @property
     def in_order(self) -> tuple[Answer, ...]:
@@ -120,7 +122,8 @@ class Recaller:
             return None
         queries = tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in plan)
         await self._desk.note(RecallPlanned(reason=reason, topic_sha256=None, queries=queries), branch=branch)
-        return Fetched(plan, checkpoint=None if gone else read)
+        asked_of = checkpoint.capture_id if checkpoint else None
+        return Fetched(plan, capture_id=asked_of, checkpoint=None if gone else read)
 
     async def _read_checkpoint(
         self, connection: MemoryConnection, state: State, checkpoint: Capture, branch: BranchId
@@ -208,7 +211,7 @@ class Recaller:
         checkpoint = state.checkpoint
         if checkpoint is None or not view.compactions:
             return None
-        read = fetched.checkpoint if fetched else None
+        read = fetched.checkpoint if fetched and fetched.capture_id == checkpoint.capture_id else None
         if read is not None and read.outcome == "found" and read.content is not None:
             label: Label = "edited" if checkpoint.edited else "moved" if checkpoint.moved else ""
             return _item(checkpoint, read.content, label, path=read.file_path, checksum=read.checksum)

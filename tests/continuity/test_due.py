@@ -44,6 +44,7 @@ from tests.facts import (
     intended,
     opened,
     probed,
+    seen,
     settled,
 )
 from tests.spec import rows, state_after
@@ -173,6 +174,12 @@ def test_a_due_brief_is_prepared_once_a_server_is_up() -> None:
     assert effects(opened()) == (Prefetch("start", None),)
     assert effects(opened(), policy=DOWN) == ()
     assert effects(*QUIET) == ()
+
+
+def test_a_doubted_write_is_read_before_a_brief_is_prepared_for_it_may_be_the_newest_checkpoint() -> None:
+    assert effects(*DOUBTED) == (Probe(CAPTURE, 0),)
+    assert effects(*DOUBTED, probed("present_same", seen())) == (Prefetch("start", None),)
+    assert effects(*DOUBTED, probed("unreachable"), now_ms=0) == (Prefetch("start", None),)
 
 
 def test_a_delivered_brief_is_not_prepared_again() -> None:
