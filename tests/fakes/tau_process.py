@@ -214,6 +214,10 @@ class TauProcess:
         self._process.send_signal(signal.SIGKILL)
         return self._ended(_ENDED_WITHIN)
 
+    def wait_ended(self, *, timeout: float = _ENDED_WITHIN) -> int:
+        """Wait for an end that comes from elsewhere; returns the exit code."""
+        return self._ended(timeout)
+
     def _ended(self, timeout: float) -> int:
         try:
             code = self._process.wait(timeout)
