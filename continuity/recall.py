@@ -244,23 +244,25 @@ def select(
     profile: Profile,
     *,
     known: AbstractSet[str] = frozenset(),
+    session: str | None = None,
     limits: Limits | None = None,
 ) -> Selection:
     """Return what of `answers`, given in the order of the plan, may be shown.
 
-    `known` are paths shown already, the branch's own checkpoint above all. A note counts once, where it comes first.
+    `known` are paths shown already, the branch's own checkpoint above all. A note counts once, where it comes first;
+    a session counts once, by its newest note. `session` is the one whose own checkpoint speaks for it.
     """
     items: list[Item] = []
     withheld: list[Withheld] = []
     seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
-    sessions: set[str] = set()
+    sessions: set[str] = {session} if session else set()
     size = limits or Limits()
     for answer in answers:
         for hit in _ordered(answer):
             where = (answer.query.project, hit.file_path)
             why = "shown elsewhere" if where in seen else _objection(answer.query, hit, profile)
-            if why is None and answer.query.kind == "prior_work":
-                why = _repeats(hit, sessions, size.shown_prior_work)
+            if why is None and _tells_of_a_session(answer.query, hit):
+                why = _repeats(hit, sessions, size.shown_prior_work if answer.query.kind == "prior_work" else None)
             if why is None:
                 seen.add(where)
                 items.append(_item(answer.query, hit))
@@ -326,14 +328,18 @@ def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool
     return "type" in told and told.get("cwd") == profile.cwd
 
 
-def _repeats(hit: Hit, sessions: set[str], most: int) -> str | None:
+def _tells_of_a_session(query: Query, hit: Hit) -> bool:
+    return query.kind == "prior_work" or hit.metadata.get("type", "").lower() in _SESSION_TYPES
+
+
+def _repeats(hit: Hit, sessions: set[str], most: int | None) -> str | None:
     """Each session counts once, by its newest note. Older agents name it `<host>_session_id`."""
     told = hit.metadata
     legacy = next((told[name] for name in sorted(told) if name.endswith("_session_id")), "")
     session = told.get("session_id") or legacy or hit.file_path
     if session in sessions:
         return "an older note of the same session"
-    if len(sessions) >= most:
+    if most is not None and len(sessions) >= most:
         return "older work"
     sessions.add(session)
     return None

@@ -195,7 +195,8 @@ class Recaller:
         own = await self._own(fetched, state, view)
         answers = fetched.in_order if fetched else ()
         shown = {path for path in (own.path if own else None, _path(state.checkpoint)) if path}
-        selection = select(answers, self._desk.profile, known=frozenset(shown))
+        spoken_for = self._desk.session_id if state.checkpoint else None
+        selection = select(answers, self._desk.profile, known=frozenset(shown), session=spoken_for)
         items = (*([own] if own else ()), *selection.items)
         brief = render_brief(
             items, self._desk.settings.recall_chars, placement=self._desk.profile.placement_conventions

@@ -228,6 +228,20 @@ def test_a_listing_that_tells_no_session_counts_each_note() -> None:
     assert paths(selected(CODING, PRIOR, Note("a"), Note("b"))) == ["a", "b"]
 
 
+def test_what_changed_recently_adds_nothing_to_a_session_that_is_shown() -> None:
+    told = {"type": "session", "scope": "thesis", "session_id": "beta"}
+    answers = [Answer(GENERAL_PRIOR, [Note("b2", told)]), Answer(RECENT, [Note("b2", told), Note("b1", told)])]
+    found = select(answers, GENERAL)
+    assert paths(found) == ["b2"]
+    assert [one.why for one in found.withheld] == ["shown elsewhere", "an older note of the same session"]
+
+
+def test_what_the_own_checkpoint_replaced_is_not_shown_beside_it() -> None:
+    older, other = session("older", "2026-01-01", "mine"), session("other", "2025-01-01", "theirs")
+    found = select([Answer(AROUND, [older, other])], CODING, session="mine")
+    assert paths(found) == ["other"]
+
+
 def test_a_note_is_shown_once_where_the_plan_has_it_first() -> None:
     note = Note("t.md", {"type": "task", "status": "active"})
     found = select([Answer(TASKS, [note]), Answer(AROUND, [note])], CODING)
