@@ -1,10 +1,14 @@
 # Every target makes .venv first; that costs nothing when nothing changed.
-.PHONY: setup check test
+.PHONY: setup demo check test
 
 PYTHON := .venv/bin/python
 
 setup:
 	@tools/bootstrap
+
+# One whole session with real programs: saved, compacted, killed, resumed and recalled, every step proven.
+demo: setup
+	@$(PYTHON) -m tools.demo
 
 # Format, lint, sizes, directions, types.
 check: setup

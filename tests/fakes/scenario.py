@@ -52,7 +52,7 @@ def until[T](look: Callable[[], T | None], what: str, *, seconds: float = _WITHI
 class Scenario:
     """Everything of one person, under `root`; use as a context manager. Tau processes are started with `tau`."""
 
-    def __init__(self, root: Path, answer: Answer | None = None, **settings: Json) -> None:
+    def __init__(self, root: Path, answer: Answer | None = None, *, shim: bool = True, **settings: Json) -> None:
         self.root = root
         self.memory = BasicMemoryHome(root / "memory")
         self.switches = root / "relay"
@@ -66,7 +66,7 @@ class Scenario:
             "cadence": "every",
             **settings,
         }
-        self.home = make_tau_home(root, self.model.url, settings=told)
+        self.home = make_tau_home(root, self.model.url, settings=told, shim=shim)
 
     def __enter__(self) -> Self:
         return self
@@ -149,9 +149,16 @@ class Scenario:
         wanted = {"what": "passed", "direction": "request", "tool": "write_note", "capture": capture_id}
         return tuple(line for line in self.log() if wanted.items() <= line.items())
 
-    def wait_recalled(self, *, after: int, seconds: float = _WITHIN) -> None:
-        """Wait until a server started past line `after` of the log answered a question of the recall."""
-        self.wait_log("passed", after=after, seconds=seconds, direction="answer", tool="search_notes")
+    def wait_recalled(self, *, after: int = 0, seconds: float = _WITHIN) -> None:
+        """Wait until a server started past line `after` of the log was asked by the recall and owes no answer."""
+
+        def look() -> bool | None:
+            passed = [line for line in self.log()[after:] if line["what"] == "passed" and line["id"] is not None]
+            asked = sum(line["direction"] == "request" for line in passed)
+            recalled = any(line["tool"] == "search_notes" for line in passed)
+            return True if recalled and 2 * asked == len(passed) else None
+
+        until(look, "the recall's answers in the relay's log", seconds=seconds)
 
     # -- the journal's own lock ----------------------------------------------
 

@@ -54,7 +54,7 @@ class Story:
 
     def _agent(self, body: Body) -> str | Reply:
         said = messages_of(body)
-        at = max((n for n, (role, text) in enumerate(said) if role == "user" and not is_brief(text)), default=-1)
+        at = _newest_prompt(said)
         turn = self._turns.get(said[at][1]) if said else None
         if turn is None:
             return "Understood."
@@ -70,8 +70,13 @@ def is_brief(text: str) -> bool:
 
 
 def briefs_in(request: Request) -> tuple[str, ...]:
-    """Return our own messages in a request, and nothing of what people said."""
-    return tuple(text for role, text in request.messages if role == "user" and is_brief(text))
+    """Return our own messages that came with a request's newest prompt, and nothing of what people said."""
+    said = request.messages
+    return tuple(text for role, text in said[_newest_prompt(said) + 1 :] if role == "user" and is_brief(text))
+
+
+def _newest_prompt(said: Sequence[tuple[str, str]]) -> int:
+    return max((n for n, (role, text) in enumerate(said) if role == "user" and not is_brief(text)), default=-1)
 
 
 def handoff_of(asked: str) -> str:
