@@ -66,6 +66,8 @@ def explained(path: Path) -> Generator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise explain(error, path) from error
+    except UnicodeDecodeError as error:  # SQLite's own words quote a damaged schema
+        raise JournalDamaged(path, "its schema is damaged") from error
 
 
 def create(path: Path, header: Header, fill: Callable[[sqlite3.Connection], None] | None = None) -> None:

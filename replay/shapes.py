@@ -8,7 +8,6 @@ import msgspec
 
 from continuity.state import Evidence, Status
 
-type Json = str | int | float | bool | list[Json] | dict[str, Json] | None
 type Severity = Literal["broken", "unproven"]
 
 
@@ -28,7 +27,7 @@ class LogLine(Shape, frozen=True, kw_only=True):
     cause: str | None
     type: str
     """The tag with its version."""
-    data: dict[str, Json] | str
+    data: dict[str, object] | str
     """The payload without its tag; the payload itself, as text, when it is not what its tag promises."""
     digest: str
 

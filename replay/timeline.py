@@ -18,7 +18,7 @@ from journal.reader import Reader
 from journal.row import RawRow
 from replay.render import table, utc
 from replay.sentences import told
-from replay.shapes import Json, LogLine, ShownEvent
+from replay.shapes import LogLine, ShownEvent
 
 _LONGEST = 200
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -40,13 +40,13 @@ def log_line(row: RawRow) -> LogLine:
     )
 
 
-def _data(row: RawRow) -> dict[str, Json] | str:
+def _data(row: RawRow) -> dict[str, object] | str:
     """The payload without its tag, if saying it so loses nothing; else the payload as it is."""
     try:
         raw = row.payload.encode()
         found = msgspec.json.decode(raw)
         if isinstance(found, dict) and canonical(cast("object", found)) == raw:
-            data = cast("dict[str, Json]", found)
+            data = cast("dict[str, object]", found)
             if data.pop("type", None) == row.type:
                 return data
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -91,7 +91,7 @@ def details(row: RawRow) -> list[str]:
     )
 
 
-def _value(value: Json) -> str:
+def _value(value: object) -> str:
     if isinstance(value, str):
         return value
     return "-" if value is None else canonical(value).decode()
@@ -108,13 +108,13 @@ def shown_event(reader: Reader, row: RawRow) -> ShownEvent:
     return ShownEvent(**asdict(full), bodies={name: text for name, text in found.items() if text is not None})
 
 
-def _named(value: Json, key: str = "") -> Iterator[str]:
+def _named(value: object, key: str = "") -> Iterator[str]:
     """Yield the digests under keys that say they are digests."""
     if isinstance(value, dict):
-        for name, inner in value.items():
+        for name, inner in cast("dict[str, object]", value).items():
             yield from _named(inner, name)
     elif isinstance(value, list):
-        for inner in value:
+        for inner in cast("list[object]", value):
             yield from _named(inner, key)
     elif isinstance(value, str) and key.endswith(("_sha256", "digests")) and _DIGEST.fullmatch(value):
         yield value

@@ -29,7 +29,7 @@ def stored(reader: Reader) -> Iterator[Finding]:
         yield Finding(
             rule=_RULES[found.what],
             severity="unproven" if later else "broken",
-            branch=found.branch or None,
+            branch=found.branch if found.branch or found.position else None,
             position=found.position or None,
             detail=f"{found.detail}; state and the other rules stop before it" if later else found.detail,
         )
