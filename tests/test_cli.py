@@ -1,0 +1,182 @@
+"""The command line starts quickly, says where things are, and puts the extension into Tau without harming a file."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from syrupy.assertion import SnapshotAssertion
+
+from continuity.cli import main
+from continuity.shim import source
+from tests.replay.kit import run
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"aiosqlite", "anyio", "asyncio", "journal", "mcp", "msgspec", "psutil", "pydantic", "rich", "textual"}
+
+
+@pytest.fixture
+def tau(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TAU_HOME", str(tmp_path / "tau"))
+    return tmp_path / "tau"
+
+
+@pytest.fixture
+def shim(tau: Path) -> Path:
+    return tau / "extensions" / "continuity" / "extension.py"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["--version"], ["log", "--help"], ["audit", "--help"]])
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    script = (
+        "import sys\nfrom continuity.cli import main\n"
+        f"main({words!r}, standalone_mode=False)\nprint(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+    assert done.stdout
+
+
+def test_help_shows_examples_before_anything_else(snapshot: SnapshotAssertion) -> None:
+    runner = CliRunner()
+    for words in (
+        [],
+        *([name] for name in main.list_commands(main.make_context("continuity", [], resilient_parsing=True))),
+    ):
+        done = runner.invoke(main, [*words, "--help"], prog_name="continuity", terminal_width=100)
+        assert done.exit_code == 0
+        assert done.output.splitlines()[2].startswith("  continuity ")
+        assert done.output == snapshot(name=" ".join(words) or "continuity")
+
+
+def test_commands_that_cannot_be_loaded_are_said_to_be_missing(tmp_path: Path) -> None:
+    info = tmp_path / "other-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[continuity.commands]\nbad = no_such_module:commands\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "from continuity.cli import main; main(['--help'])"],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "log" in done.stdout
+    assert done.stderr.startswith("warning: the commands of no_such_module:commands are missing")
+
+
+@pytest.mark.parametrize("words", [("nonsense",), ("log",), ("log", "a", "b"), ("install", "--yes", "--dry-run")])
+def test_misuse_exits_2_and_says_nothing_on_stdout(words: tuple[str, ...], tau: Path) -> None:
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err
+
+
+def test_paths_follow_tau_home_and_our_own_variable(tau: Path, tmp_path: Path) -> None:
+    found = run("paths", "--json").json
+    assert found["schema"] == "continuity.paths/1"
+    assert found["state"] == str(tau / "state" / "extensions" / "continuity")
+    assert found["extension"] == str(tau / "extensions" / "continuity" / "extension.py")
+    assert found["packages"] == str(ROOT)
+    elsewhere = run("paths", "--json", env={"CONTINUITY_HOME": str(tmp_path / "elsewhere")}).json
+    assert elsewhere["state"] == str(tmp_path / "elsewhere")
+    assert not tau.exists()
+
+
+def test_paths_say_what_is_not_there(tau: Path) -> None:
+    tau.mkdir()
+    lines = run("paths").out.splitlines()
+    assert lines[0].split() == ["tau", "home", str(tau)]
+    assert lines[1].endswith("(not there)")
+
+
+def test_a_relative_home_is_misuse(tau: Path) -> None:
+    ran = run("paths", env={"TAU_HOME": "relative"})
+    assert (ran.code, ran.out) == (2, "")
+    assert "TAU_HOME" in ran.err
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(tau: Path, shim: Path) -> None:
+    ran = run("install", "--dry-run")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"make {shim}\n  which adds {ROOT} to the end of Tau's path")
+    assert not tau.exists()
+
+
+def test_installing_twice_is_installing_once(tau: Path, shim: Path) -> None:
+    assert run("install", "--yes").code == 0
+    assert files(tau) == {"extensions/continuity/extension.py": source(ROOT).encode()}
+    assert stat.S_IMODE(shim.stat().st_mode) == 0o644
+    before = shim.stat()
+    again = run("install", "--yes")
+    assert (again.code, again.out) == (0, f"{shim} is up to date\n")
+    assert shim.stat().st_mtime_ns == before.st_mtime_ns
+    assert run("install").code == 0
+
+
+def test_without_a_person_to_ask_nothing_is_written(tau: Path) -> None:
+    ran = run("install")
+    assert ran.code == 2
+    assert "make " in ran.out
+    assert "--yes" in ran.err
+    assert not tau.exists()
+
+
+def test_a_shim_of_another_place_or_version_is_renewed(tau: Path, shim: Path) -> None:
+    shim.parent.mkdir(parents=True)
+    shim.write_text(source(Path("/somewhere/else")))
+    assert run("install", "--dry-run").out.startswith("renew ")
+    assert run("install", "--yes").code == 0
+    assert files(tau) == {"extensions/continuity/extension.py": source(ROOT).encode()}
+
+
+@pytest.mark.parametrize("option", ["--yes", "--dry-run"])
+@pytest.mark.parametrize(
+    "kind", ["another extension", "edited by hand", "a folder", "a link", "a linked folder", "a namesake"]
+)
+def test_what_is_not_ours_is_never_touched(tau: Path, shim: Path, tmp_path: Path, kind: str, option: str) -> None:
+    shim.parent.parent.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "extension.py").write_text(source(ROOT))
+    match kind:
+        case "a linked folder":
+            shim.parent.symlink_to(elsewhere)
+        case "a namesake":
+            shim.parent.with_suffix(".py").write_text("def setup(tau): ...\n")
+        case "a folder":
+            shim.mkdir(parents=True)
+        case _:
+            shim.parent.mkdir()
+            if kind == "a link":
+                shim.symlink_to(elsewhere / "extension.py")
+            else:
+                shim.write_text(source(ROOT) + "# mine\n" if kind == "edited by hand" else "def setup(tau): ...\n")
+    before = files(tmp_path)
+    ran = run("install", option)
+    assert ran.code == 1
+    assert "is never overwritten" in ran.err
+    assert files(tmp_path) == before
+
+
+def test_a_folder_that_cannot_be_made_is_said(tau: Path) -> None:
+    tau.write_text("a file where a folder belongs")
+    ran = run("install", "--yes")
+    assert ran.code == 3
+    assert "nothing was written" in ran.err
+
+
+def test_paths_are_json_of_one_shape(tau: Path) -> None:
+    schema = json.loads((ROOT / "schemas" / "cli" / "paths.json").read_text())
+    found = run("paths", "--json").json
+    assert set(found) == set(schema["properties"]) == set(schema["required"])
