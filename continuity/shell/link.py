@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 type LinkStatus = Literal["idle", "connecting", "up", "down"]
 
-PAUSE_SECONDS = 5.0
-"""The least time between two attempts to start a server that would not start."""
+REST_SECONDS = (1.0, 5.0, 15.0, 60.0)
+"""How long a server that would not start, or did not live, is left alone, by how often that happened in a row."""
+
+LIVED_SECONDS = 60.0
+"""A server that was up this long is not blamed for its end: another one is started as soon as it is wanted."""
 
 
 class MemoryLink:
@@ -43,19 +46,31 @@ class MemoryLink:
         self._keep = keep
         self._wanted = anyio.Event()
         self._changed = anyio.Event()
+        self._at_once = False
+        self._resting: anyio.CancelScope | None = None
+        self._in_vain = 0
         self._retired = anyio.CancelScope()
         self._listeners: list[Callable[[], None]] = []
-        self.status: LinkStatus = "idle"
+        self._status: LinkStatus = "idle"
         self.error: str | None = None
         """Why it is down, in one of our own words."""
-        self.connection: MemoryConnection | None = None
+        self._connection: MemoryConnection | None = None
         self.inventory: Inventory | None = None
         self.projects = Projects()
 
-    def want(self) -> None:
-        """Ask for a connection; returns at once, and does nothing while one is up or coming."""
-        if self.connection is None:
-            self._wanted.set()
+    def want(self, *, at_once: bool = False) -> None:
+        """Ask for a connection; returns at once, and does nothing while one is up or coming.
+
+        A server that failed is left alone for a while, unless a person or an
+        agent needs it `at_once`.
+        """
+        if self.connection is not None or self.status == "connecting":
+            return
+        self._wanted.set()
+        self._at_once = self._at_once or at_once
+        if at_once and self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Call `listener` after every change of status."""
@@ -67,12 +82,28 @@ class MemoryLink:
             self._listeners.remove(listener)
 
     async def up(self, seconds: float) -> MemoryConnection | None:
-        """Return the connection, waiting at most `seconds` for one that is coming; None when there is none."""
-        self.want()
+        """Return the connection, starting a server if there is none and waiting for it at most `seconds`; None if none came."""
+        self.want(at_once=True)
         with anyio.move_on_after(seconds):
-            while self.connection is None and self.status != "down":
+            while self.coming:
                 await self._changed.wait()
         return self.connection
+
+    @property
+    def connection(self) -> MemoryConnection | None:
+        """The connection, as long as a call could reach the server through it."""
+        return None if self._connection is None or self._connection.lost else self._connection
+
+    @property
+    def status(self) -> LinkStatus:
+        """What is true now; a server that stopped listening is not up, though its end may not be seen yet."""
+        return "idle" if self._status == "up" and self.connection is None else self._status
+
+    @property
+    def coming(self) -> bool:
+        """Whether a server is being started, or is about to be."""
+        asked = self._wanted.is_set() and self._resting is None
+        return self.connection is None and (asked or self.status == "connecting")
 
     def described(self, project: ProjectName | None) -> MemoryConnected | None:
         """Return what is recorded of the connection that is up, for a session that writes to `project`."""
@@ -100,10 +131,20 @@ class MemoryLink:
     async def _serve(self) -> None:
         while True:
             await self._wanted.wait()
+            self._wanted, self._at_once = anyio.Event(), False
+            began = anyio.current_time()
             await self._serve_once()
-            if self.status == "down":
-                await anyio.sleep(PAUSE_SECONDS)
-            self._wanted = anyio.Event()
+            lived = self.status != "down" and anyio.current_time() - began >= LIVED_SECONDS
+            self._in_vain = 0 if lived else self._in_vain + 1
+            if not lived:
+                await self._rest(REST_SECONDS[min(self._in_vain, len(REST_SECONDS)) - 1])
+
+    async def _rest(self, seconds: float) -> None:
+        if self._at_once:
+            return
+        with anyio.CancelScope() as self._resting:
+            await anyio.sleep(seconds)
+        self._resting = None
 
     async def _serve_once(self) -> None:
         if isinstance(self.spec, CommandRefused):
@@ -122,15 +163,17 @@ class MemoryLink:
             self._become("down", error.reason)
         except CallFailed as error:
             self._become("down", error.code)
+        except Exception as error:  # noqa: BLE001 - said and recorded by whoever listens; the next attempt may do better
+            self._become("down", f"unforeseen {type(error).__name__}"[:80])
         finally:
-            self.connection = None
+            self._connection = None
 
     async def _greeted(self, connection: MemoryConnection) -> None:
         """Learn what the server offers and where its projects live, then count as up."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._list_projects, connection)
             group.start_soon(self._list_tools, connection)
-        self.connection = connection
+        self._connection = connection
         self._become("up", None)
 
     async def _list_projects(self, connection: MemoryConnection) -> None:
@@ -145,9 +188,9 @@ class MemoryLink:
             self.inventory = None
 
     def _become(self, status: LinkStatus, error: str | None) -> None:
-        self.status, self.error = status, error
+        self._status, self.error = status, error
         if status != "up":
-            self.connection = None
+            self._connection = None
         self._changed.set()
         self._changed = anyio.Event()
         for listener in tuple(self._listeners):

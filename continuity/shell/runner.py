@@ -15,10 +15,13 @@ from continuity.shell.link import MemoryLink
 from continuity.shell.recalling import Recaller
 from journal.errors import JournalError
 from journal.events import MemoryLost, OperationFailed
-from journal.ids import BranchId, ProjectName
+from journal.ids import BranchId, ConnectionId, ProjectName
 from journal.row import FIRST_BRANCH
 
 type Spawn = Callable[[str, Callable[[], Awaitable[None]]], None]
+
+_IF_UP = Policy(ConnectionId("any"))
+"""What would be due if there were a server."""
 
 REST_MS = 30_000
 """How long a lane rests after one of its effects failed in a way nobody foresaw."""
@@ -125,9 +128,19 @@ class Runner:
         elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
             self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
         again += [at_ms for at_ms in self._resting.values() if at_ms > now_ms]
+        if self.desk.link.status == "idle" and self._needs_server(now_ms):
+            self.desk.link.want()
         if not self._busy and not self._awaits_server():
             self._quiet.set()
         return max(0.0, (min(again) - now_ms) / 1000) if again else None
+
+    def _needs_server(self, now_ms: int) -> bool:
+        """Something is due for which a server is needed. One that would not start is asked for again at a boundary."""
+        ledger = self.desk.ledger
+        if ledger is None:
+            return False
+        owed = [effect for state in ledger.states.values() for effect in due(state, _IF_UP, now_ms).effects]
+        return any(isinstance(e, Submit | Probe) or (isinstance(e, Prefetch) and self._may_recall()) for e in owed)
 
     def _awaits_server(self) -> bool:
         """A server is coming, and something is kept for it."""

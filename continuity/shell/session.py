@@ -83,8 +83,7 @@ class Session:
         async with self._turn:
             self._left = False
             self._reason = reason
-            if self.desk.profile.project is not None:
-                self.desk.link.want()
+            self._want_server(at_once=True)
             with self._guarded():
                 if self.desk.ledger is not None:
                     await self._open(self.desk.ledger, reason)
@@ -106,6 +105,7 @@ class Session:
             if self.desk.ledger is None:
                 return Prompted(None, None)
             await self.desk.note(begun, tip=view.tip)
+            self._want_server()
             self.runner.wake()
             return Prompted(self._unmirrored(view), await self._brief(view))
 
@@ -117,6 +117,7 @@ class Session:
             view = await self.desk.source.view(anchor)
             with self._guarded():
                 await self._settle(self.desk.ledger, view, interrupted=interrupted)
+            self._want_server()
             self.runner.wake()
 
     async def request(self, reason: str, focus: str | None = None) -> bool:
@@ -127,7 +128,7 @@ class Session:
                 return False
             digest, bodies = kept(focus) if focus else (None, {})
             rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
-            self.desk.link.want()
+            self._want_server(at_once=True)
             self.runner.wake()
             return bool(rows)
 
@@ -182,6 +183,11 @@ class Session:
         if self.desk.ledger is None:
             return True
         return await self.runner.drained(seconds)
+
+    def _want_server(self, *, at_once: bool = False) -> None:
+        """A server is needed only where something is written to."""
+        if self.desk.profile.project is not None:
+            self.desk.link.want(at_once=at_once)
 
     @property
     def state(self) -> State | None:
