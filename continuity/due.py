@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -25,69 +25,61 @@ class Policy(msgspec.Struct, frozen=True):
     connection: ConnectionId | None
 
 
-class Begin(msgspec.Struct, frozen=True):
+class _Work(msgspec.Struct, frozen=True):
+    """One effect: where it stands in line, and what names it."""
+
+    lane: ClassVar[Lane]
+    named_by: ClassVar[tuple[str, ...]]
+
+    @property
+    def key(self) -> str:
+        """The same for the same owed work, whenever it is computed."""
+        return ":".join([type(self).__name__.lower(), *(str(getattr(self, name)) for name in self.named_by)])
+
+
+class Begin(_Work, frozen=True):
     """Begin the capture of what was gathered up to `tip`."""
 
+    lane: ClassVar[Lane] = "capture"
+    named_by: ClassVar[tuple[str, ...]] = ("tip",)
     tip: EntryId
     reason: str
-    lane: Lane = "capture"
-
-    @property
-    def key(self) -> str:
-        """The same for the same owed work, whenever it is computed."""
-        return f"begin:{self.tip}"
 
 
-class Synthesise(msgspec.Struct, frozen=True):
+class Synthesise(_Work, frozen=True):
     """Read what is new and ask the model for the handoff, from where it stopped."""
 
+    lane: ClassVar[Lane] = "capture"
+    named_by: ClassVar[tuple[str, ...]] = ("capture_id", "failures")
     capture_id: CaptureId
     failures: int
-    lane: Lane = "capture"
-
-    @property
-    def key(self) -> str:
-        """The same for the same owed work, whenever it is computed."""
-        return f"synthesise:{self.capture_id}:{self.failures}"
 
 
-class Submit(msgspec.Struct, frozen=True):
+class Submit(_Work, frozen=True):
     """Send a finished capture, once, after its intent is on disk."""
 
+    lane: ClassVar[Lane] = "capture"
+    named_by: ClassVar[tuple[str, ...]] = ("capture_id", "attempt")
     capture_id: CaptureId
     attempt: int
-    lane: Lane = "capture"
-
-    @property
-    def key(self) -> str:
-        """The same for the same owed work, whenever it is computed."""
-        return f"submit:{self.capture_id}:{self.attempt}"
 
 
-class Probe(msgspec.Struct, frozen=True):
+class Probe(_Work, frozen=True):
     """Read, to find out what became of a write."""
 
+    lane: ClassVar[Lane] = "reconcile"
+    named_by: ClassVar[tuple[str, ...]] = ("capture_id", "probes")
     capture_id: CaptureId
     probes: int
-    lane: Lane = "reconcile"
-
-    @property
-    def key(self) -> str:
-        """The same for the same owed work, whenever it is computed."""
-        return f"probe:{self.capture_id}:{self.probes}"
 
 
-class Prefetch(msgspec.Struct, frozen=True):
+class Prefetch(_Work, frozen=True):
     """Ask for everything a brief needs that does not depend on the prompt's topic."""
 
+    lane: ClassVar[Lane] = "recall"
+    named_by: ClassVar[tuple[str, ...]] = ("reason", "brief_sha256")
     reason: str
     brief_sha256: Sha256 | None
-    lane: Lane = "recall"
-
-    @property
-    def key(self) -> str:
-        """The same for the same owed work, whenever it is computed."""
-        return f"prefetch:{self.reason}:{self.brief_sha256}"
 
 
 type Effect = Begin | Synthesise | Submit | Probe | Prefetch
