@@ -150,10 +150,12 @@ class Scenario:
         return tuple(line for line in self.log() if wanted.items() <= line.items())
 
     def wait_recalled(self, *, after: int = 0, seconds: float = _WITHIN) -> None:
-        """Wait until a server started past line `after` of the log was asked by the recall and owes no answer."""
+        """Wait until the server started last, past line `after` of the log, was asked by the recall and owes no answer."""
 
         def look() -> bool | None:
-            passed = [line for line in self.log()[after:] if line["what"] == "passed" and line["id"] is not None]
+            log = self.log()[after:]
+            started = max((n for n, line in enumerate(log) if line["what"] == "start"), default=len(log))
+            passed = [line for line in log[started:] if line["what"] == "passed" and line["id"] is not None]
             asked = sum(line["direction"] == "request" for line in passed)
             recalled = any(line["tool"] == "search_notes" for line in passed)
             return True if recalled and 2 * asked == len(passed) else None
