@@ -1,5 +1,5 @@
 # Every target makes .venv first; that costs nothing when nothing changed.
-.PHONY: setup demo check test
+.PHONY: setup demo killcourt check test
 
 PYTHON := .venv/bin/python
 
@@ -9,6 +9,12 @@ setup:
 # One whole session with real programs: saved, compacted, killed, resumed and recalled, every step proven.
 demo: setup
 	@$(PYTHON) -m tools.demo
+
+# SIGKILLs around real writes, and whether the journal was right each time; the same command goes on where it stopped.
+KILLS ?= 10
+SEED ?= 1
+killcourt: setup
+	@$(PYTHON) -m tools.killcourt --kills $(KILLS) --seed $(SEED) $(COURT)
 
 # Format, lint, sizes, directions, types.
 check: setup
