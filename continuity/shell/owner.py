@@ -24,6 +24,7 @@ class Owner:
         self._on_error = on_error
         self._early: list[tuple[str, Job]] = []
         self._group: TaskGroup | None = None
+        self._awaited: set[anyio.Event] = set()
         self._running = 0
         self._idle = anyio.Event()
         self._stop = anyio.Event()
@@ -52,6 +53,8 @@ class Owner:
         cancel scope of ours withstands. The job then goes on to its end, or,
         with `together`, is cancelled too and records what is known.
         """
+        if not self.alive:
+            return None
         done = anyio.Event()
         scope = anyio.CancelScope()
         returned: list[T] = []
@@ -64,12 +67,15 @@ class Owner:
                 done.set()
 
         self.spawn(name, run)
+        self._awaited.add(done)
         try:
             await done.wait()
         except BaseException:
             if together:
                 scope.cancel()
             raise
+        finally:
+            self._awaited.discard(done)
         return returned[0] if returned else None
 
     async def drain(self, seconds: float) -> bool:
@@ -93,6 +99,8 @@ class Owner:
             await self._stop.wait()
             group.cancel_scope.cancel()
         self._group = None
+        for done in self._awaited:
+            done.set()  # a job that was cancelled before its first step says nothing itself
 
     def _counted(self, job: Job) -> Job:
         async def counted() -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-from continuity.capture import Anchor, parse_receipts, receipt
 from continuity.commands import Fork, Observe, Observed, OpenSession, Request, Settle
 from continuity.lineage import Stay, choose
 from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
+from continuity.shell.mirroring import Receipt, adoptable, unmirrored
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, sources
 from continuity.shell.runner import Runner, Spawn
@@ -27,15 +28,12 @@ from journal.events import (
     BriefDelivered,
     CheckpointReferenced,
     CompactionNoticed,
-    ReceiptAdopted,
     WorkBegun,
 )
 from journal.events.lifecycle import Level, OpenReason, PolicyValues
 from journal.ids import EntryId, JournalId, ProjectName, SessionId
 from journal.reader import open_reader
 from journal.row import Header
-
-type Receipt = dict[str, str | int | None]
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,13 +56,20 @@ class Prompted(msgspec.Struct, frozen=True):
 class Session:
     """The boundaries of one session, one at a time and in the order in which they came."""
 
-    def __init__(self, desk: Desk, places: Places, host: Host, spawn: Spawn) -> None:
+    def __init__(
+        self, desk: Desk, places: Places, host: Host, spawn: Spawn, *, after: anyio.Event | None = None
+    ) -> None:
+        """Make the session's actor; `after` is set once an earlier one of the same session let go of the journal."""
         self.desk = desk
         self.places = places
         self.host = host
         self.runner = Runner(desk, spawn)
         self.blocked: str | None = None
         """Why nothing can be recorded, in words for a person; None while all is well."""
+        self.gone = anyio.Event()
+        """Set when this one let go of the journal for good."""
+        self._after = after
+        self._locked = False
         self._turn = anyio.Lock()
         self._begun = anyio.Event()
         self._reason: OpenReason = "startup"
@@ -80,6 +85,8 @@ class Session:
             self._begun.set()
 
     async def _start(self, reason: OpenReason) -> None:
+        if self._after is not None:
+            await self._after.wait()
         async with self._turn:
             self._left = False
             self._reason = reason
@@ -88,55 +95,62 @@ class Session:
                 if self.desk.ledger is not None:
                     await self._open(self.desk.ledger, reason)
                 else:
-                    await self._take_over(reason)
+                    await self._take_hold(await self.desk.source.view(None), prompted=False)
             self.runner.wake()
+
+    @asynccontextmanager
+    async def _boundary(self) -> AsyncGenerator[None]:
+        """One boundary after the other, and none before the start."""
+        await self._begun.wait()
+        async with self._turn:
+            try:
+                yield
+            finally:
+                self.runner.wake()
 
     async def prompted(self, anchor: object, *, characters: int, typed: bool) -> Prompted:
         """A prompt is on disk and the model has not been asked yet."""
-        await self._begun.wait()
-        async with self._turn:
+        async with self._boundary():
             view = await self.desk.source.view(anchor)
             with self._guarded():
-                if self.desk.ledger is None and self.blocked is None:
-                    await self._create(view)
-                elif self.desk.ledger is not None:
+                if self.desk.ledger is not None:
                     await self._place(self.desk.ledger, view)
-            begun = WorkBegun(how="prompt" if typed else "custom", characters=characters)
-            if self.desk.ledger is None:
+                elif self.blocked is None or self._locked:
+                    await self._take_hold(view, prompted=True)
+            ledger = self.desk.ledger
+            if ledger is None:
                 return Prompted(None, None)
-            await self.desk.note(begun, tip=view.tip)
+            await self.desk.note(WorkBegun(how="prompt" if typed else "custom", characters=characters), tip=view.tip)
             self._want_server()
             self.runner.wake()
-            return Prompted(self._unmirrored(view), await self._brief(view))
+            return Prompted(unmirrored(ledger, view), await self._brief(ledger, view))
 
     async def settled(self, anchor: object | None, *, interrupted: bool) -> None:
         """The agent came to rest after the message `anchor`."""
-        async with self._turn:
-            if self.desk.ledger is None:
+        async with self._boundary():
+            ledger = self.desk.ledger
+            if ledger is None:
                 return
             view = await self.desk.source.view(anchor)
             with self._guarded():
-                await self._settle(self.desk.ledger, view, interrupted=interrupted)
+                await self._settle(ledger, view, interrupted=interrupted)
             self._want_server()
-            self.runner.wake()
 
     async def request(self, reason: str, focus: str | None = None) -> bool:
         """Make what was gathered due now; False when nothing new is there to save."""
-        async with self._turn:
+        async with self._boundary():
             ledger = self.desk.ledger
             if ledger is None:
                 return False
             digest, bodies = kept(focus) if focus else (None, {})
             rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
             self._want_server(at_once=True)
-            self.runner.wake()
             return bool(rows)
 
     async def note(self, fact: Observed) -> None:
         """Record what the host announced, after the boundaries before it."""
-        async with self._turn:
+        async with self._boundary():
             await self.desk.note(fact)
-            self.runner.wake()
 
     async def delivered(self, composed: Composed) -> None:
         """The brief went into the model's context: record what was put there and from which notes."""
@@ -173,7 +187,14 @@ class Session:
         await self.runner.drained(3600)
         async with self._turn:
             if self._left:
-                await self.runner.close("left-session")
+                await self.close("left-session")
+
+    async def close(self, reason: str) -> None:
+        """Let go of the journal for good."""
+        try:
+            await self.runner.close(reason)
+        finally:
+            self.gone.set()
 
     async def ending(self, seconds: float) -> bool:
         """The host quits: capture what was gathered and wait for what is owed, at most `seconds`."""
@@ -197,36 +218,50 @@ class Session:
     # -- the journal ---------------------------------------------------------
 
     def _guarded(self) -> _Guard:
-        return _Guard(self)
+        return _Guard(self._refused)
 
-    async def _take_over(self, reason: OpenReason) -> None:
-        view = await self.desk.source.view(None)
-        path = await anyio.to_thread.run_sync(_existing, self.places, self.desk.session_id, view.root)
-        if path is None:
+    def _refused(self, error: JournalError) -> None:
+        """A journal that is locked may be free at the next prompt; one that cannot be read is left as it is."""
+        self._locked = isinstance(error, JournalLocked)
+        if self._locked:
+            self.blocked = "another process has this session open; memory is read-only here"
+        elif isinstance(error, JournalUnreadable | RowUnreadable):
+            self.blocked = f"the journal cannot be read ({error}); it was left as it is, see `continuity audit`"
+        else:
+            self.desk.unrecorded(error)
             return
-        ledger = await Ledger.open(path, self.desk.writer, self.desk.clock)
-        self.desk.ledger = ledger
-        await self._follow(ledger, view)
-        await self._open(ledger, reason)
-        await self._adopt(ledger, view)
-        await self._notice_compaction(ledger, view)
-        await self._settle(ledger, view, interrupted=bool(view.public) and view.public[-1].role == "user")
+        self.desk.voice.say("journal", f"Continuity: {self.blocked}.", "warning")
 
-    async def _create(self, view: PathView) -> None:
-        path = _journal_path(self.places, self.desk.session_id, view.root)
-        header = Header(
-            format=FORMAT,
-            journal_id=JournalId(secrets.token_hex(16)),
-            session_id=self.desk.session_id,
-            root=view.root,
-        )
-        ledger = await Ledger.create(path, header, self.desk.writer, self.desk.clock)
-        self.desk.ledger = ledger
+    async def _take_hold(self, view: PathView, *, prompted: bool) -> None:
+        """Go on in the session's journal if there is one; it is made at the first prompt, and not before."""
+        if view.root is None:
+            return  # whose journal it would be is not known yet
+        path = await anyio.to_thread.run_sync(_journal_path, self.places, self.desk.session_id, view.root)
+        found = path.exists()
+        if found:
+            ledger = await Ledger.open(path, self.desk.writer, self.desk.clock)
+        elif prompted:
+            ledger = await Ledger.create(path, self._header(view), self.desk.writer, self.desk.clock)
+        else:
+            return
+        self.desk.ledger, self.blocked, self._locked = ledger, None, False
+        if found:
+            await self._follow(ledger, view)
         await self._open(ledger, self._reason)
         waiting, self.desk.waiting = self.desk.waiting, []
         await self.desk.note(*waiting)
         await self._adopt(ledger, view)
         await self._notice_compaction(ledger, view)
+        if not prompted:
+            await self._settle(ledger, view, interrupted=bool(view.public) and view.public[-1].role == "user")
+
+    def _header(self, view: PathView) -> Header:
+        return Header(
+            format=FORMAT,
+            journal_id=JournalId(secrets.token_hex(16)),
+            session_id=self.desk.session_id,
+            root=view.root,
+        )
 
     async def _open(self, ledger: Ledger, reason: OpenReason) -> None:
         """Record the opening on the current branch, and on every other that still owes a verdict."""
@@ -262,6 +297,8 @@ class Session:
 
     async def _place(self, ledger: Ledger, view: PathView) -> None:
         """Continue the branch the path is on; a branch that is left is captured, always."""
+        if ledger.state.closed:
+            await self._open(ledger, self._reason)  # it could not be recorded before
         before = ledger.current
         chosen = choose([m.entry_id for m in view.public], ledger.trails, before)
         if not isinstance(chosen, Stay) or chosen.branch != before:
@@ -297,52 +334,15 @@ class Session:
 
     async def _adopt(self, ledger: Ledger, view: PathView) -> None:
         """Take over confirmed receipts of this path: what is open here, else the newest."""
-        found, skipped = parse_receipts(view.receipts)
+        facts, skipped = adoptable(view, self.desk.profile.project)
         if skipped:
             self.desk.voice.say("receipts", f"{skipped} unreadable receipt(s) in this session were passed over.")
-        usable = [
-            r
-            for r in found
-            if r.status == "confirmed" and r.kind == "checkpoint" and r.project == self.desk.profile.project
-        ]
-        for one in reversed(usable):
-            fact = ReceiptAdopted(
-                capture_id=one.capture_id,
-                attempt=1,
-                kind="checkpoint",
-                project=ProjectName(one.project),
-                source_tip=one.source_tip,
-                content_sha256=one.content_digest,
-                file_path=(one.file_path or "")[:1024],
-                origin="session",
-            )
+        for fact in facts:
             await ledger.apply(Observe(fact), tip=None)
 
-    def _unmirrored(self, view: PathView) -> Receipt | None:
-        """The newest confirmed checkpoint, if this path does not carry its receipt yet and does carry its tip."""
-        ledger, state = self.desk.ledger, self.state
-        checkpoint = state.checkpoint if state else None
-        if ledger is None or state is None or checkpoint is None or state.digest is None:
-            return None
-        known = {r.capture_id for r in parse_receipts(view.receipts)[0] if r.status == "confirmed"}
-        on_path = any(message.entry_id == checkpoint.source_tip for message in view.public)
-        if not view.certain or checkpoint.capture_id in known or not on_path or checkpoint.content_sha256 is None:
-            return None
-        return receipt(
-            project=checkpoint.project,
-            identity=checkpoint.capture_id,
-            kind=checkpoint.kind,
-            status="confirmed",
-            source_tip=EntryId(checkpoint.source_tip),
-            content_sha256=checkpoint.content_sha256,
-            file_path=checkpoint.path,
-            anchor=Anchor(ledger.journal.header.journal_id, state.branch, state.position, state.digest),
-        )
-
-    async def _brief(self, view: PathView) -> Composed | None:
+    async def _brief(self, ledger: Ledger, view: PathView) -> Composed | None:
         """What is due now: with the server's answers if they come in time, else from what is kept here."""
-        ledger = self.desk.ledger
-        if ledger is None or not self.desk.settings.auto_recall or ledger.state.recall.due is None:
+        if not self.desk.settings.auto_recall or ledger.state.recall.due is None:
             return None
         recaller = self.runner.recaller
         if self.desk.link.connection is not None:
@@ -355,8 +355,8 @@ class Session:
 class _Guard:
     """Turns a journal that cannot be used into words: memory stands still, the session goes on."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, refused: Callable[[JournalError], None]) -> None:
+        self._refused = refused
 
     def __enter__(self) -> None:
         return None
@@ -364,16 +364,7 @@ class _Guard:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         if not isinstance(error, JournalError):
             return False
-        session = self._session
-        match error:
-            case JournalLocked():
-                session.blocked = "another process has this session open; memory is read-only here"
-            case JournalUnreadable() | RowUnreadable():
-                session.blocked = f"the journal cannot be read ({error}); it was left as it is, see `continuity audit`"
-            case _:
-                session.desk.unrecorded(error)
-        if session.blocked is not None:
-            session.desk.voice.say("journal", f"Continuity: {session.blocked}.", "warning")
+        self._refused(error)
         return True
 
 
@@ -398,11 +389,6 @@ def _journal_path(places: Places, session_id: SessionId, root: EntryId | None) -
     if not usual.exists() or root is None or _root(usual) in (root, None):
         return usual
     return places.journal(SessionId(f"{session_id}-{root}"))
-
-
-def _existing(places: Places, session_id: SessionId, root: EntryId | None) -> Path | None:
-    path = _journal_path(places, session_id, root)
-    return path if path.exists() else None
 
 
 def _root(path: Path) -> EntryId | None:

@@ -40,18 +40,19 @@ class FileSource:
     def _view(self, anchor: MessageKey | None) -> PathView:
         self.file.read_new()
         active = self.file.active_path(anchor)
-        return path_view(active.entries, certain=active.matched)
+        return path_view(active.entries, root=self.file.root, certain=active.matched)
 
 
 class ToldSource:
     """The session as an announcing host tells it (level A): the path of the latest boundary."""
 
     def __init__(self) -> None:
-        self._view = path_view((), certain=True)
+        self._view = path_view((), root=None, certain=True)
 
     def tell(self, entries: Sequence[Entry]) -> None:
         """Take over the path that `host.branch_entries` returned at a boundary."""
-        self._view = path_view(entries, certain=True)
+        root = self._view.root or next((entry.id for entry in entries), None)
+        self._view = path_view(entries, root=root, certain=True)
 
     async def view(self, anchor: object | None) -> PathView:
         """Return that path; the host's own tip needs no anchor."""
@@ -80,10 +81,10 @@ class SessionModel:
         return await self._calls.summarize(self._of, text, instructions=instructions, timeout_seconds=timeout)
 
 
-def path_view(path: Sequence[Entry], *, certain: bool) -> PathView:
-    """Return what the shell needs to know of a path from root to tip."""
+def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool) -> PathView:
+    """Return what the shell needs to know of a path; `root` is the session's first entry, on whatever branch."""
     return PathView(
-        root=path[0].id if path else None,
+        root=root,
         public=public_messages(path),
         compactions=tuple(entry.id for entry in path if entry.kind == "compaction"),
         receipts=receipts_on(path),

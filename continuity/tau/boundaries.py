@@ -41,6 +41,7 @@ class TauBoundaries:
 
     async def session_started(self, reason: Reason, context: Context) -> None:
         """Hand over and return; replay, connection and recall go on in the background."""
+        self._resident.enter(self)
         self._resident.presence.use(self._tau)
         self._anchor, self._ended = None, False
         if host.level(context, self._tau) == "C":
@@ -61,15 +62,16 @@ class TauBoundaries:
         self._resident.owner.spawn("start", partial(session.start, _OPENINGS.get(reason, "startup")))
 
     async def session_ending(self, reason: Reason, context: Context) -> None:
-        """Only a quit waits, and bounded; a reload keeps everything, another session is left to finish behind us."""
-        session, owner = self.session, self._resident.owner
-        if reason == "quit":
+        """Only a quit waits, and bounded; a reload keeps everything, another session is left to finish behind us.
+
+        A host may hold several sessions at once; memory ends with the last of them.
+        """
+        last = self._resident.left(self)
+        session = self.session
+        if reason == "quit" and last:
             await self._resident.quit(self._configured.loaded.settings.exit_timeout_seconds)
-        elif reason in ("new", "resume") and session is not None:
-            owner.spawn(
-                "leave",
-                partial(session.leave, lambda: owner.spawn("left", session.end_when_idle, daemon=True)),
-            )
+        elif reason in ("quit", "new", "resume") and session is not None:
+            self._resident.leave(session)
 
     async def input_given(self, text: str, context: Context, *, mid_run: bool) -> None:
         """Stock Tau has the prompt on disk only later, at its `message_end`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from continuity.shell.bridging import Call, forward
 from continuity.shell.config import Loaded, SettingsError, environment, load_places, load_settings
 from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
-from continuity.tau.host import Tau, register_command, subscribe, when_started
+from continuity.tau.host import Tau, register_command, subscribe, when_quit, when_started
 from continuity.tau.insertion import Insertion
 from continuity.tau.model_call import is_lookup
 from continuity.tau.presence import status
@@ -44,19 +44,30 @@ def setup(tau: Tau) -> None:
         return
     living = resident()
     configured, trouble = _configured()
+    if trouble is not None:
+        _off(tau, living, trouble)
+        return
     insertion = Insertion(tau, living.outstanding, lambda: secrets.token_hex(16))
     boundaries = TauBoundaries(tau, living, insertion, configured)
-    _register_commands(tau, living, boundaries, trouble)
-    if trouble is not None:
-        living.presence.say("settings", f"Continuity is off: {trouble}", "error")
-        when_started(tau, lambda: living.presence.use(tau))
-        return
+    _register_commands(tau, lambda _: _shown(living, boundaries), partial(_save, living, boundaries))
     ignored = configured.loaded.ignored_keys
     if ignored:
         living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
     for topic, text in _offer_tools(tau, living, boundaries, configured):
         living.presence.say(topic, text)
     subscribe(tau, boundaries)
+
+
+def _off(tau: Tau, living: Resident, trouble: str) -> None:
+    """Offer the commands alone, and end what an earlier generation with usable settings may have left running."""
+    living.presence.say("settings", f"Continuity is off: {trouble}", "error")
+    _register_commands(
+        tau,
+        lambda _: status(None, living.link, trouble, living.clock.now_ms()),
+        lambda _: "Nothing can be saved: see /bm-status.",
+    )
+    when_started(tau, lambda: living.presence.use(tau))
+    when_quit(tau, partial(living.quit, Settings().exit_timeout_seconds))
 
 
 def _configured() -> tuple[Configuration, str | None]:
@@ -75,30 +86,31 @@ def _configured() -> tuple[Configuration, str | None]:
     return Configuration(loaded, places, home, spec), None
 
 
-def _register_commands(tau: Tau, living: Resident, boundaries: TauBoundaries, trouble: str | None) -> None:
-    def show(arguments: str) -> str:
-        del arguments
-        return status(boundaries.session, living.link, trouble, living.clock.now_ms())
-
-    def save(arguments: str) -> str | None:
-        session = boundaries.session
-        if session is None or session.desk.profile.project is None:
-            return "Nothing can be saved here: see /bm-status."
-        focus = mask(arguments.strip()).text or None
-
-        async def request() -> None:
-            if not await session.request("command", focus):
-                living.presence.say("checkpoint", "Nothing new to save since the last checkpoint.")
-
-        living.owner.spawn("checkpoint", request)
-        return None
-
+def _register_commands(tau: Tau, show: Callable[[str], str], save: Callable[[str], str | None]) -> None:
     register_command(
         tau, "bm-status", show, description="Where memory goes, and what of it is proven", usage="/bm-status"
     )
     register_command(
         tau, "bm-checkpoint", save, description="Save a checkpoint now", usage="/bm-checkpoint [what to keep in view]"
     )
+
+
+def _shown(living: Resident, boundaries: TauBoundaries) -> str:
+    return status(boundaries.session, living.link, None, living.clock.now_ms())
+
+
+def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | None:
+    session = boundaries.session
+    if session is None or session.desk.profile.project is None:
+        return "Nothing can be saved here: see /bm-status."
+    focus = mask(arguments.strip()).text or None
+
+    async def request() -> None:
+        if not await session.request("command", focus):
+            living.presence.say("checkpoint", "Nothing new to save since the last checkpoint.")
+
+    living.owner.spawn("checkpoint", request)
+    return None
 
 
 def _offer_tools(

@@ -115,6 +115,17 @@ def when_started(tau: Tau, run: Callable[[], None]) -> None:
     tau.on("session_start", started)
 
 
+def when_quit(tau: Tau, run: Callable[[], Awaitable[None]]) -> None:
+    """Call `run` when the host quits, and wait for it."""
+
+    async def ending(event: object, context: ExtensionContext) -> None:
+        del context
+        if isinstance(event, SessionShutdownEvent) and event.reason == "quit":
+            await run()
+
+    tau.on("session_shutdown", ending)
+
+
 def _session_handlers(ours: Boundaries) -> dict[str, _Handler]:
     async def started(event: object, context: ExtensionContext) -> None:
         if isinstance(event, SessionStartEvent):

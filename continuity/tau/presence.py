@@ -42,7 +42,7 @@ def status(session: Session | None, link: MemoryLink | None, trouble: str | None
     lines.append(f"  connection   {_connection(link)}")
     if session is not None:
         lines += _session(session, now_ms)
-    else:
+    elif trouble is None:
         lines.append("  session      none (this session has no file): tools only")
     return "\n".join(lines)
 

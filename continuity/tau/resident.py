@@ -61,6 +61,7 @@ class Resident:
         self.version = version("tau-continuity")
         self.link: MemoryLink | None = None
         self.sessions: dict[SessionId, Session] = {}
+        self._users: set[object] = set()
 
     def use(self, configured: Configuration) -> MemoryLink:
         """Return the link to the server the settings name; another one ends when the settings name another."""
@@ -83,25 +84,27 @@ class Resident:
             return None
         known = self.sessions.get(SessionId(context.session_id))
         if known is None or known.runner.closed:
-            return self._new(SessionId(context.session_id), context, configured, self.link)
+            return self._new(SessionId(context.session_id), context, configured, known.gone if known else None)
         known.desk.settings = configured.loaded.settings
         known.desk.profile = configured.profile(Path(context.cwd))
         return known
 
-    def _new(self, session_id: SessionId, context: Context, configured: Configuration, link: MemoryLink) -> Session:
+    def _new(
+        self, session_id: SessionId, context: Context, configured: Configuration, after: anyio.Event | None
+    ) -> Session:
         desk = Desk(
             session_id=session_id,
             profile=configured.profile(Path(context.cwd)),
             settings=configured.loaded.settings,
             clock=self.clock,
             writer=self.writer,
-            link=link,
+            link=self.use(configured),
             source=ToldSource(),
             model=SessionModel(self.models, snapshot(context)),
             voice=self.presence,
         )
         about = Host(name=host.HOST_NAME, version=host.host_version(), level="B", extension=self.version)
-        session = Session(desk, configured.places, about, self.owner.spawn)
+        session = Session(desk, configured.places, about, self.owner.spawn, after=after)
         self.sessions[session_id] = session
         self.owner.spawn(f"session {session_id}", session.runner.run, daemon=True)
         return session
@@ -117,6 +120,25 @@ class Resident:
         session.desk.source = FileSource(path)
         return True
 
+    def enter(self, user: object) -> None:
+        """Count `user`, one open session of the host's, among those we serve."""
+        self._users.add(user)
+
+    def left(self, user: object) -> bool:
+        """Stop serving `user`; tell whether it was the last."""
+        self._users.discard(user)
+        return not self._users
+
+    def leave(self, session: Session) -> None:
+        """The host went to another session: let this one finish behind us, then forget it."""
+
+        async def finish() -> None:
+            await session.end_when_idle()
+            if session.runner.closed and self.sessions.get(session.desk.session_id) is session:
+                del self.sessions[session.desk.session_id]
+
+        self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
+
     async def quit(self, seconds: float) -> None:
         """End everything: what is owed within `seconds`, then the server and every task, whatever happened."""
         sessions = [session for session in self.sessions.values() if not session.runner.closed]
@@ -130,7 +152,7 @@ class Resident:
             with anyio.CancelScope(shield=True):
                 await self.owner.close()
                 for session in sessions:
-                    await session.runner.close("quit")
+                    await session.close("quit")
 
     def _failed(self, name: str, error: Exception) -> None:
         self.presence.say("failure", f"Continuity: {name} failed ({type(error).__name__}). See /bm-status.", "error")

@@ -28,6 +28,7 @@ from journal.events import Event
 from journal.ids import EntryId, SessionId, WriterId
 from journal.reader import open_reader
 from journal.row import WriterRecord
+from journal.store import Journal
 from tests.facts import PROCESS
 from tests.fakes.clock import FakeClock
 from tests.fakes.host import Conversation, Listener, ScriptedMind
@@ -122,8 +123,8 @@ class Rig:
         self._cwd = root / "work"
         self._talks: list[Talk] = []
 
-    def session(self, conversation: Conversation, name: str = "session") -> Talk:
-        """Make a session's actor; it has not started."""
+    def session(self, conversation: Conversation, name: str = "session", *, after: Talk | None = None) -> Talk:
+        """Make a session's actor, in the place of the one `after`; it has not started."""
         desk = Desk(
             session_id=SessionId(name),
             profile=self.settings.profile(self._cwd, self._cwd.parent),
@@ -135,7 +136,8 @@ class Rig:
             model=self.mind,
             voice=self.voice,
         )
-        session = Session(desk, self.places, HOST, self.owner.spawn)
+        gone = after.session.gone if after else None
+        session = Session(desk, self.places, HOST, self.owner.spawn, after=gone)
         self.owner.spawn("actor", session.runner.run, daemon=True)
         talk = Talk(session, conversation)
         self._talks.append(talk)
@@ -177,6 +179,16 @@ async def rig(root: Path, **settings: Any) -> AsyncGenerator[Rig]:
         finally:
             await made.end()
     assert made.failures == []
+
+
+@asynccontextmanager
+async def unwritable(journal: Journal) -> AsyncGenerator[None]:
+    """Make every append fail for the length of the block, as a file system does that turned read-only."""
+    await journal._query("PRAGMA query_only = 1")  # pyright: ignore[reportPrivateUsage] # there is no failing disk here
+    try:
+        yield
+    finally:
+        await journal._query("PRAGMA query_only = 0")  # pyright: ignore[reportPrivateUsage] # see above
 
 
 async def until(true: Callable[[], object], what: str = "it") -> None:

@@ -59,6 +59,14 @@ async def test_a_path_is_told_from_its_root_to_its_tip(source: FileSource) -> No
     assert (view.compactions, view.receipts) == (("k1",), ({"capture_id": "c"},))
 
 
+async def test_the_root_is_the_sessions_on_whatever_branch(source: FileSource) -> None:
+    elsewhere = MessageEntry(id="u9", parent_id=None, message=UserMessage(content="u9", timestamp=9))
+    with source.file.path.open("a") as file:
+        file.write(entry_to_json_line(elsewhere))
+    view = await source.view(MessageKey("user", "u9", 9))
+    assert (view.root, [message.text for message in view.public]) == ("i", ["u9"])
+
+
 async def test_a_compaction_takes_the_brief_out_of_context(source: FileSource) -> None:
     before = await source.view(MessageKey("user", "u2", 2))
     after = await source.view(None)
