@@ -293,7 +293,7 @@ def seen(pick: Callable[[int], object]) -> set[object]:
 
 def test_every_victim_and_every_anchor_has_its_turn() -> None:
     assert seen(lambda number: kill(1, number).victim) == {"server", "writer", "both"}
-    assert seen(lambda number: kill(1, number).anchor) == {"ready", "sent", "answered"}
+    assert seen(lambda number: kill(1, number).anchor) == {"turn", "ready", "sent", "answered"}
     assert all(0 <= kill(1, number).delay_ms <= 200 for number in range(200))
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 type Victim = Literal["server", "writer", "both"]
-type Anchor = Literal["ready", "sent", "answered"]
-"""What the delay counts from: the handoff is made, the call reached the server, the answer left it."""
+type Anchor = Literal["turn", "ready", "sent", "answered"]
+"""What the delay counts from: the turn is spoken, the handoff is made, the call is at the server, its answer left it."""
 type Stage = Literal["headless", "tau"]
 
 LONGEST_DELAY_MS = 200.0
@@ -47,7 +47,7 @@ def kill(seed: int, number: int) -> Kill:
     return Kill(
         number=number,
         victim=chance.choices(("server", "writer", "both"), (4, 4, 2))[0],
-        anchor=chance.choices(("ready", "sent", "answered"), (4, 4, 2))[0],
+        anchor=chance.choices(("turn", "ready", "sent", "answered"), (3, 2, 3, 2))[0],
         delay_ms=round(chance.uniform(0.0, LONGEST_DELAY_MS), 1),
         warm=chance.random() < 0.5,
         server_first=chance.random() < 0.5,

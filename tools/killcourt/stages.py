@@ -76,13 +76,13 @@ class RelayLog:
             self.lines += [cast("Line", json.loads(line)) for line in whole.splitlines()]
         return self.lines
 
-    def wait_passed(self, after: int, direction: str, called: str) -> None:
+    def wait_passed(self, after: int, direction: str, called: str, *, every: float = _LOOK_SECONDS) -> None:
         """Wait until a request to `called`, or the answer to one, was passed on, past the first `after` lines."""
 
         def look() -> Line | None:
             return next((line for line in self.look()[after:] if passed(line, direction, called)), None)
 
-        until(look, f"a {called} {direction}", every=_LOOK_SECONDS)
+        until(look, f"a {called} {direction}", every=every)
 
     def server(self, after: int) -> psutil.Process | None:
         """Return the newest relay started past the first `after` lines, which leads the server's group, if it lives."""

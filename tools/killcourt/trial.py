@@ -113,7 +113,7 @@ class Trial:
         elif not self._reconnect():
             return  # its next prompt does
         for called in ("list_memory_projects", "tools/list"):  # after both the writer counts it as up
-            stage.log.wait_passed(known, "answer", called)
+            stage.log.wait_passed(known, "answer", called, every=0.05)
 
     def _reconnect(self) -> bool:
         """Ask until a server is started: the writer may not have noticed yet that it lost the one before."""
@@ -131,12 +131,14 @@ class Trial:
         """A whole turn that nobody disturbs; an old doubt of a writer that lost its server is settled here."""
         begun = len(self._accounts())
         self._stage.speak()
-        until(lambda: True if len(self._accounts()) > begun else None, "a capture")
+        until(lambda: True if len(self._accounts()) > begun else None, "a capture", every=0.1)
         self._settle(_PATIENCE)
 
     def _wait_anchor(self, kill: Kill, after: int) -> None:
         log = self._stage.log
         match kill.anchor:
+            case "turn":
+                pass
             case "ready":
                 self._stage.wait_ready()
             case "sent":
@@ -153,6 +155,8 @@ class Trial:
             strokes.append(self._stage.kill)
         for stroke in strokes if kill.server_first else reversed(strokes):
             stroke()
+        if kill.victim != "writer":
+            self._wait_server_gone()
 
     def _aftermath(self, kill: Kill, log_before: int, begun_before: int) -> Killed:
         begun = self._accounts()[begun_before:]
@@ -169,9 +173,13 @@ class Trial:
             on_disk=any((notes / path).exists() for path in (account.paths if account else ())),
         )
 
+    def _wait_server_gone(self) -> None:
+        """A killed process is there until the kernel has come round to it."""
+        until(lambda: True if not self._connected() else None, "the server's end")
+
     # -- settling ------------------------------------------------------------
 
-    def _settle(self, patience: int, seconds: float = 60.0) -> None:
+    def _settle(self, patience: int, seconds: float = 120.0) -> None:
         """Wait until the writer owes nothing but absences that were read `patience` times."""
         until(lambda: True if _quiet(self._states(), patience) else None, "rest", seconds=seconds, every=0.1)
 
@@ -205,7 +213,7 @@ class Trial:
             mistrials.append(f"the last start: {str(error).splitlines()[0]}")
         self._note(Facts(number=-1))
         self._stage.close()
-        self._wait_servers_gone()
+        self._wait_server_gone()
         accounts = self._accounts()
         read = anyio.run(_read, self._stage.memory, accounts)
         facts = self._facts()
@@ -219,9 +227,6 @@ class Trial:
             found=(*read, *docket.files(self._stage.memory.notes)),
             searched={capture: said for one in reversed(facts) for capture, said in one.searched.items()},
         )
-
-    def _wait_servers_gone(self) -> None:
-        until(lambda: True if not self._connected() else None, "the last server's end")
 
     # -- the record ----------------------------------------------------------
 
