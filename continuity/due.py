@@ -114,7 +114,7 @@ def _capture_lane(state: State, policy: Policy, now_ms: int) -> Turn:
     checkpoints = [c for c in state.captures if c.status in ("begun", "ready", "intended")]
     for capture in checkpoints:
         if capture.status == "begun":
-            at_ms = _after(capture.failed_ms, SYNTHESIS_BACKOFF_MS, capture.failures)
+            at_ms = _after(capture.failed_ms, SYNTHESIS_BACKOFF_MS, capture.failures, now_ms)
             effect = Synthesise(capture.capture_id, capture.failures)
             return (effect, None) if at_ms <= now_ms else (None, at_ms)
         if capture.status == "ready" and policy.connection is not None:
@@ -133,7 +133,7 @@ def _gathered(state: State, now_ms: int) -> Turn:
         return Begin(had.tip, had.owed), None
     if not opened.policy.capture or state.paused:
         return None, None
-    due_ms = had.since_ms + opened.policy.cadence_ms
+    due_ms = _since(had.since_ms, opened.policy.cadence_ms, now_ms)
     if had.characters >= opened.policy.cadence_characters or due_ms <= now_ms:
         return Begin(had.tip, "cadence"), None
     return None, due_ms
@@ -143,7 +143,7 @@ def _reconcile_lane(state: State, policy: Policy, now_ms: int) -> Turn:
     """The doubted write whose turn comes first; without a server there is nobody to ask."""
     if policy.connection is None:
         return None, None
-    doubted = [(_next_probe(c), c) for c in state.captures if c.status == "in_doubt"]
+    doubted = [(_next_probe(c, now_ms), c) for c in state.captures if c.status == "in_doubt"]
     if not doubted:
         return None, None
     at_ms, capture = min(doubted, key=lambda pair: pair[0])
@@ -152,12 +152,17 @@ def _reconcile_lane(state: State, policy: Policy, now_ms: int) -> Turn:
     return Probe(capture.capture_id, capture.probes), None
 
 
-def _next_probe(capture: Capture) -> int:
-    return _after(capture.probed_ms, PROBE_SPACING_MS, capture.probes)
+def _next_probe(capture: Capture, now_ms: int) -> int:
+    return _after(capture.probed_ms, PROBE_SPACING_MS, capture.probes, now_ms)
 
 
-def _after(last_ms: int, spacing: tuple[int, ...], count: int) -> int:
-    return last_ms + spacing[min(count, len(spacing) - 1)] if count else 0
+def _after(last_ms: int, spacing: tuple[int, ...], count: int, now_ms: int) -> int:
+    return _since(last_ms, spacing[min(count, len(spacing) - 1)], now_ms) if count else 0
+
+
+def _since(last_ms: int, wait_ms: int, now_ms: int) -> int:
+    """When `wait_ms` have passed since `last_ms`. A clock that was set back says nothing of that: then it is now."""
+    return last_ms + wait_ms if last_ms <= now_ms else now_ms
 
 
 def _recall_lane(state: State, policy: Policy) -> Turn:

@@ -77,8 +77,9 @@ def test_a_session_that_is_not_open_owes_nothing() -> None:
 
 
 def test_enough_new_characters_are_captured_at_once() -> None:
-    assert effects(*QUIET, settled(4_000), now_ms=0) == (Begin(TIP, "cadence"),)
-    assert effects(*QUIET, settled(3_999), now_ms=0) == ()
+    for characters, wanted in ((4_000, (Begin(TIP, "cadence"),)), (3_999, ())):
+        events = (*QUIET, settled(characters))
+        assert effects(*events, now_ms=last_ms(*events)) == wanted
 
 
 def test_few_new_characters_are_captured_when_their_time_has_come() -> None:
@@ -143,6 +144,19 @@ def test_a_doubted_write_is_read_at_once_then_spaced() -> None:
         assert effects(*events, now_ms=at_ms) == (Probe(CAPTURE, probes),)
 
 
+def test_a_clock_that_was_set_back_keeps_nothing_waiting() -> None:
+    gathered = (*QUIET, settled(10))
+    failed = (*QUIET, settled(), begun(), FAILED)
+    doubted = (*DOUBTED, PLANNED, *([probed("absent_open", *NOWHERE)] * 5))
+    for events, wanted in (
+        (gathered, Begin(TIP, "cadence")),
+        (failed, Synthesise(CAPTURE, 1)),
+        (doubted, Probe(CAPTURE, 5)),
+    ):
+        assert effects(*events, now_ms=last_ms(*events)) == ()
+        assert effects(*events, now_ms=last_ms(*events) - 1) == (wanted,)
+
+
 def test_a_doubted_write_waits_for_somebody_to_ask() -> None:
     assert owed(*DOUBTED, PLANNED, policy=DOWN) == Owed((), None)
 
@@ -179,7 +193,8 @@ def test_a_due_brief_is_prepared_once_a_server_is_up() -> None:
 def test_a_doubted_write_is_read_before_a_brief_is_prepared_for_it_may_be_the_newest_checkpoint() -> None:
     assert effects(*DOUBTED) == (Probe(CAPTURE, 0),)
     assert effects(*DOUBTED, probed("present_same", seen())) == (Prefetch("start", None),)
-    assert effects(*DOUBTED, probed("unreachable"), now_ms=0) == (Prefetch("start", None),)
+    events = (*DOUBTED, probed("unreachable"))
+    assert effects(*events, now_ms=last_ms(*events)) == (Prefetch("start", None),)
 
 
 def test_a_delivered_brief_is_not_prepared_again() -> None:
