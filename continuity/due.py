@@ -15,6 +15,9 @@ SECOND = 1_000
 PROBE_SPACING_MS = (0, 2 * SECOND, 10 * SECOND, 60 * SECOND, 300 * SECOND)
 """Wait before the next read of a doubted write, by how many were made."""
 
+SUBMIT_SPACING_MS = (0, 1 * SECOND, 10 * SECOND, 60 * SECOND, 300 * SECOND)
+"""Wait before a write that was not sent is attempted again, by how many attempts there were."""
+
 SYNTHESIS_BACKOFF_MS = (0, 15 * SECOND, 60 * SECOND, 300 * SECOND, 900 * SECOND)
 """Wait before the model is asked again, by how often it failed in a row."""
 
@@ -118,10 +121,16 @@ def _capture_lane(state: State, policy: Policy, now_ms: int) -> Turn:
             effect = Synthesise(capture.capture_id, capture.failures)
             return (effect, None) if at_ms <= now_ms else (None, at_ms)
         if capture.status == "ready" and policy.connection is not None:
-            return Submit(capture.capture_id, capture.attempt), None
+            at_ms = _next_attempt(capture, now_ms)
+            return (Submit(capture.capture_id, capture.attempt), None) if at_ms <= now_ms else (None, at_ms)
         if capture.status == "intended":
             return None, None
     return _gathered(state, now_ms)
+
+
+def _next_attempt(capture: Capture, now_ms: int) -> int:
+    """A write that was not sent is not hurried: what kept it back may take a while."""
+    return _after(capture.intent.at_ms, SUBMIT_SPACING_MS, capture.attempt, now_ms) if capture.intent is not None else 0
 
 
 def _gathered(state: State, now_ms: int) -> Turn:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from continuity.due import (
     PROBE_SPACING_MS,
+    SUBMIT_SPACING_MS,
     SYNTHESIS_BACKOFF_MS,
     Begin,
     Effect,
@@ -123,6 +124,16 @@ def test_a_finished_capture_is_sent_when_a_server_is_up() -> None:
     ready = (*QUIET, settled(), begun(), finished())
     assert effects(*ready) == (Submit(CAPTURE, 1),)
     assert effects(*ready, policy=DOWN) == ()
+
+
+def test_a_write_that_was_not_sent_is_attempted_again_after_longer_and_longer() -> None:
+    history = (*QUIET, connected(), settled(), begun(), finished(), intended(), answered("not-sent"))
+    at_ms = rows(*history)[-2].at_ms + SUBMIT_SPACING_MS[1]
+    assert due(state_after(*history), UP, at_ms - 1) == Owed((), at_ms)
+    assert due(state_after(*history), UP, at_ms).effects == (Submit(CAPTURE, 1),)
+    history = (*history, intended(attempt=2), answered("not-sent", attempt=2))
+    at_ms = rows(*history)[-2].at_ms + SUBMIT_SPACING_MS[2]
+    assert due(state_after(*history), UP, at_ms - 1) == Owed((), at_ms)
 
 
 def test_a_newer_tip_is_captured_while_a_finished_one_waits_for_a_server() -> None:
