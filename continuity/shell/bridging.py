@@ -60,7 +60,7 @@ async def _settled(desk: Desk | None, call_id: CallId, done: Bridged | None, *, 
     answered = ToolAnswered(call_id=call_id, outcome=outcome, code=code[:80] if code else None)
     with anyio.CancelScope(shield=True):
         if desk is not None:
-            await desk.note(answered)
+            await desk.outcome(answered)
 
 
 async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> CallId:

@@ -20,6 +20,7 @@ from continuity.shell.desk import Desk, kept
 from continuity.shell.git import git_facts
 from continuity.shell.ports import ModelFailed
 from continuity.state import Capture, State
+from journal.errors import JournalError
 from journal.events import (
     MemoryConnected,
     SynthesisAdvanced,
@@ -170,22 +171,37 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
     request = await _request(desk, capture, branch)
     _disclose(desk, request, described)
     digest, bodies = kept(json.dumps(request.metadata, sort_keys=True, ensure_ascii=False))
-    rows = await desk.apply(
-        SubmitWrite(
-            capture_id=capture.capture_id,
-            address=address(capture.capture_id, request.folder, capture.kind),
-            content_sha256=Sha256(request.metadata["content_digest"]),
-            note_type=request.note_type,
-            metadata_sha256=digest,
-            writer=desk.writer.writer,
-            connection=connection.id,
-        ),
-        branch=branch,
-        bodies=bodies,
+    command = SubmitWrite(
+        capture_id=capture.capture_id,
+        address=address(capture.capture_id, request.folder, capture.kind),
+        content_sha256=Sha256(request.metadata["content_digest"]),
+        note_type=request.note_type,
+        metadata_sha256=digest,
+        writer=desk.writer.writer,
+        connection=connection.id,
     )
+    try:
+        rows = await desk.apply(command, branch=branch, bodies=bodies)
+    except JournalError:
+        await desk.outcome(_unrecorded(capture), branch=branch)
+        raise
     intents = [row.event for row in rows if isinstance(row.event, WriteIntended)]  # on disk from here on
     for intent in intents:
         await _send(desk, connection, request, intent, branch)
+
+
+def _unrecorded(capture: Capture) -> WriteAnswered:
+    """The intent may be on disk although its append failed. It was not sent, and that is known to nobody else."""
+    attempt = capture.attempt + 1 if capture.intent is not None else capture.attempt
+    return WriteAnswered(
+        capture_id=capture.capture_id,
+        attempt=attempt,
+        outcome="not-sent",
+        code="not-recorded",
+        file_path=None,
+        permalink=None,
+        checksum=None,
+    )
 
 
 def _disclose(desk: Desk, request: WriteRequest, described: MemoryConnected) -> None:
@@ -212,7 +228,7 @@ async def _send(
         if outcome is None:
             outcome = WriteOutcome(outcome="unknown" if ticket.sent else "not-sent", code="interrupted")
         with anyio.CancelScope(shield=True):
-            await desk.note(_answered(intent, outcome), branch=branch)
+            await desk.outcome(_answered(intent, outcome), branch=branch)
         _tell(desk, outcome)
 
 

@@ -38,6 +38,8 @@ class Desk:
     ledger: Ledger | None = None
     waiting: list[Observed] = field(default_factory=list[Observed])
     """Facts from before the journal was made."""
+    late: list[tuple[Observed, BranchId | None]] = field(default_factory=list[tuple[Observed, BranchId | None]])
+    """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
 
     async def apply(
         self,
@@ -78,10 +80,34 @@ class Desk:
             return False
         return True
 
+    async def outcome(self, fact: Observed, *, branch: BranchId | None = None) -> None:
+        """Record what became of a call. If that fails, it is kept until it can be recorded: nobody else knows it."""
+        self.late.append((fact, branch))
+        await self.catch_up()
+
+    async def catch_up(self) -> bool:
+        """Record outcomes that are not on disk yet, oldest first; True if none is left."""
+        while self.late and self.ledger is not None:
+            fact, branch = owed = self.late[0]
+            try:
+                await self.ledger.apply(Observe(fact), tip=None, branch=branch)
+            except CommandRejected:
+                pass
+            except JournalError as error:
+                self.stopped(error)
+                return False
+            if owed in self.late:
+                self.late.remove(owed)
+        return not self.late
+
     def unrecorded(self, error: JournalError) -> None:
         """Count a notification that did not reach the journal, and say that recording stopped."""
         if self.ledger is not None:
             self.ledger.missed(type(error).__name__)
+        self.stopped(error)
+
+    def stopped(self, error: JournalError) -> None:
+        """Say that nothing can be recorded now. What is owed stays owed."""
         self.voice.say(
             "journal",
             f"Continuity cannot record ({type(error).__name__}): nothing is saved until it can. "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -15,12 +16,16 @@ from continuity.evolve import evolve
 from continuity.lineage import Trail
 from continuity.shell.clock import Clock
 from continuity.state import State
+from journal.errors import AlreadySubmitted, EventRejected, JournalBusy, JournalClosed, JournalFull, NoSuchPlace
 from journal.events import Event, Gap
 from journal.ids import BranchId, EntryId, Sha256
 from journal.lock import JournalLock
 from journal.reader import open_reader
 from journal.row import FIRST_BRANCH, Header, Record, Row, WriterRecord
 from journal.store import Journal
+
+_NOT_WRITTEN = (EventRejected, AlreadySubmitted, NoSuchPlace, JournalBusy, JournalFull, JournalClosed)
+"""Errors after which it is certain that nothing was written."""
 
 
 class Branch:
@@ -53,6 +58,7 @@ class Ledger:
         self._turn = anyio.Lock()
         self._branches: dict[BranchId, Branch] = {}
         self._gap: Gap | None = None
+        self._open_commit = False
         self.current = FIRST_BRANCH
 
     @classmethod
@@ -123,18 +129,20 @@ class Ledger:
             JournalError: Nothing was written, unless the error says otherwise.
         """
         async with self._turn:
+            await self._made_certain()
             kept = self._branches[branch or self.current]
             events = decide(kept.state, command)
             if not events:
                 return ()
             if self._gap is not None:
                 events = (self._gap, *events)
-            rows = await self.journal.append(
-                kept.state.branch,
-                self._records(kept, events, tip if tip is not None else kept.state.tip),
-                expected=kept.state.position,
-                bodies=bodies or {},
-            )
+            with self._committing():
+                rows = await self.journal.append(
+                    kept.state.branch,
+                    self._records(kept, events, tip if tip is not None else kept.state.tip),
+                    expected=kept.state.position,
+                    bodies=bodies or {},
+                )
             self._gap = None
             for row in rows:
                 kept.take(row, own=True)
@@ -143,9 +151,11 @@ class Ledger:
     async def fork(self, parent: BranchId, position: int, command: Fork) -> None:
         """Begin a branch at `position` of `parent` and make it current; its first event says why."""
         async with self._turn:
+            await self._made_certain()
             kept = await anyio.to_thread.run_sync(_replayed_to, self.path, parent, position)
             events = decide(kept.state, command)
-            child, rows = await self.journal.fork(parent, position, self._records(kept, events, kept.state.tip))
+            with self._committing():
+                child, rows = await self.journal.fork(parent, position, self._records(kept, events, kept.state.tip))
             kept.trail = Trail(child.branch, (), child.fork_position)
             for row in rows:
                 kept.take(row, own=True)
@@ -172,6 +182,25 @@ class Ledger:
             await self.journal.close()
         finally:
             self._lock.release()
+
+    @contextmanager
+    def _committing(self) -> Generator[None]:
+        """Remember an append of which it is not known whether it is on disk: an error of the disk, an interruption."""
+        try:
+            yield
+        except _NOT_WRITTEN:
+            raise
+        except BaseException:
+            self._open_commit = True
+            raise
+
+    async def _made_certain(self) -> None:
+        """After such an append the file is the authority: what it holds is taken in before anything is decided."""
+        if not self._open_commit:
+            return
+        self._branches, _ = await anyio.to_thread.run_sync(replay, self.path)
+        await self.journal.refresh()
+        self._open_commit = False
 
     def _records(self, kept: Branch, events: Sequence[Event], tip: EntryId | None) -> list[Record]:
         at_ms = self._clock.now_ms()

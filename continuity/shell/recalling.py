@@ -57,7 +57,7 @@ class Composed(msgspec.Struct, frozen=True):
     checkpoint: Capture | None
     """The confirmed checkpoint it names, if it does."""
     complete: bool
-    """False when no server answered in time."""
+    """False when no server answered in time, or a checkpoint that belongs in is still being made."""
     failed: tuple[str, ...]
 
 
@@ -203,9 +203,8 @@ class Recaller:
         )
         if not brief.text or brief.sha256 in view.briefs_in_context:
             return None
-        return Composed(
-            brief, state.checkpoint if own else None, fetched is not None, tuple(fetched.failed if fetched else ())
-        )
+        complete = fetched is not None and not (view.compactions and _is_coming(state))
+        return Composed(brief, state.checkpoint if own else None, complete, tuple(fetched.failed if fetched else ()))
 
     async def _own(self, fetched: Fetched | None, state: State, view: PathView) -> Item | None:
         """The branch's confirmed checkpoint, unless the model still sees the conversation it was made from."""
@@ -266,6 +265,12 @@ def _filled(hit: Hit, read: notes.NoteRead) -> Hit:
         content=read.content,
         metadata=read.frontmatter,
     )
+
+
+def _is_coming(state: State) -> bool:
+    """Whether what a compaction folded is still on its way into a checkpoint."""
+    under_way = any(c.status in ("begun", "ready", "intended", "in_doubt") for c in state.captures)
+    return under_way or state.gathered.owed is not None
 
 
 def _path(checkpoint: Capture | None) -> str | None:

@@ -23,6 +23,10 @@ type Spawn = Callable[[str, Callable[[], Awaitable[None]]], None]
 _IF_UP = Policy(ConnectionId("any"))
 """What would be due if there were a server."""
 
+LANES: frozenset[Lane] = frozenset({"recall", "reconcile", "capture"})
+SAVING = LANES - {"recall"}
+"""What a quit waits for; nobody will read what a recall still brings."""
+
 REST_MS = 30_000
 """How long a lane rests after one of its effects failed in a way nobody foresaw."""
 
@@ -38,7 +42,7 @@ class Runner:
         self.recaller = Recaller(desk)
         self._spawn = spawn
         self._wake = anyio.Event()
-        self._quiet = anyio.Event()
+        self._waiting: list[tuple[anyio.Event, frozenset[Lane]]] = []
         self._busy: dict[Lane, str] = {}
         self._resting: dict[Lane, int] = {}
         self._told_down = False
@@ -61,17 +65,23 @@ class Runner:
         while not self.closed:
             self._wake = anyio.Event()
             await self._follow_link()
+            if not await self.desk.catch_up():
+                self._rest("capture")
             seconds = self._perform()
             with anyio.move_on_after(seconds):
                 await self._wake.wait()
 
-    async def drained(self, seconds: float) -> bool:
-        """Wait until nothing is owed that can be done now, at most `seconds`; tell whether it came to that."""
-        self._quiet = anyio.Event()
+    async def drained(self, seconds: float, lanes: frozenset[Lane] = LANES) -> bool:
+        """Wait until `lanes` owe nothing that can be done now, at most `seconds`; tell whether it came to that."""
+        quiet = anyio.Event()
+        waiting = (quiet, lanes)
+        self._waiting.append(waiting)
         self.wake()
-        with anyio.move_on_after(seconds) as scope:
-            await self._quiet.wait()
-        return not scope.cancelled_caught
+        with anyio.move_on_after(seconds):
+            await quiet.wait()
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+        return quiet.is_set()
 
     async def close(self, reason: str) -> None:
         """Record the end and let go of the journal; effects under way have ended before."""
@@ -130,9 +140,16 @@ class Runner:
         again += [at_ms for at_ms in self._resting.values() if at_ms > now_ms]
         if self.desk.link.status == "idle" and self._needs_server(now_ms):
             self.desk.link.want()
-        if not self._busy and not self._awaits_server():
-            self._quiet.set()
+        if not self._awaits_server():
+            self._tell_quiet()
         return max(0.0, (min(again) - now_ms) / 1000) if again else None
+
+    def _tell_quiet(self) -> None:
+        for waiting in tuple(self._waiting):
+            quiet, lanes = waiting
+            if lanes.isdisjoint(self._busy):
+                self._waiting.remove(waiting)
+                quiet.set()
 
     def _needs_server(self, now_ms: int) -> bool:
         """Something is due for which a server is needed. One that would not start is asked for again at a boundary."""
@@ -167,7 +184,7 @@ class Runner:
             pass  # the state moved on meanwhile; what it owes now is computed anew
         except JournalError as error:
             self._rest(effect.lane)
-            self.desk.unrecorded(error)
+            self.desk.stopped(error)
         except Exception as error:  # noqa: BLE001 - becomes an event and a notice
             self._rest(effect.lane)
             await self._failed(effect, error)

@@ -19,7 +19,7 @@ from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, adoptable, unmirrored
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, sources
-from continuity.shell.runner import Runner, Spawn
+from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.shell.settings import Settings
 from continuity.state import State
 from journal.disk import FORMAT
@@ -184,7 +184,7 @@ class Session:
 
     async def end_when_idle(self) -> None:
         """Let go of the journal once nothing is owed, unless the host came back meanwhile."""
-        await self.runner.drained(3600)
+        await self.runner.drained(3600, SAVING)
         async with self._turn:
             if self._left:
                 await self.close("left-session")
@@ -203,7 +203,7 @@ class Session:
                 await self.request("quit")
         if self.desk.ledger is None:
             return True
-        return await self.runner.drained(seconds)
+        return await self.runner.drained(seconds, SAVING)
 
     def _want_server(self, *, at_once: bool = False) -> None:
         """A server is needed only where something is written to."""

@@ -154,12 +154,12 @@ class Rig:
 
     async def kill(self) -> None:
         """End as a killed process does: nothing more is recorded, and the locks are free."""
-        await self.owner.close()
         for talk in self._talks:
             ledger = talk.session.desk.ledger
             talk.session.desk.ledger = None
             if ledger is not None:
                 await ledger.close()
+        await self.owner.close()
 
     async def end(self) -> None:
         with anyio.CancelScope(shield=True):
