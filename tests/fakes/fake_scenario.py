@@ -1,0 +1,57 @@
+"""One made-up person with a real Tau and, behind the relay, the fake memory server: for what the real one will not do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psutil
+
+from tests.fakes import relay
+from tests.fakes.memory_server import FakeMemory
+from tests.fakes.scripted_model import Json, ScriptedModel
+from tests.fakes.tau_home import TauHome, make_tau_home, relayed
+from tests.fakes.tau_process import TauProcess
+
+
+class FakeScenario:
+    """A Tau home whose memory is `memory`, with each turn captured unless told otherwise."""
+
+    def __init__(self, root: Path, model: ScriptedModel, **settings: Json) -> None:
+        self.memory = FakeMemory(root / "server")
+        self.switches = root / "relay"
+        command, args = self.memory.command
+        told: dict[str, Json] = {
+            **relayed(self.switches, command, *args),
+            "project": "main",
+            "cadence": "every",
+            **settings,
+        }
+        self.home: TauHome = make_tau_home(root, model.url, settings=told)
+
+    def tau(self, session_id: str | None = None) -> TauProcess:
+        return TauProcess(self.home, session_id=session_id)
+
+    def warm(self) -> None:
+        """Run once, so that the tools are known without asking."""
+        with self.tau() as tau:
+            tau.wait_until_ready()
+            tau.quit()
+
+    def log(self, what: str) -> list[dict[str, Json]]:
+        """Return the relay's lines that say `what`."""
+        path = self.switches / relay.LOG
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [line for line in lines if line["what"] == what]
+
+    def processes(self) -> list[psutil.Process]:
+        """Return the relays and servers that still live."""
+        pids = {line[name] for line in self.log("start") for name in ("relay", "server")}
+        return [psutil.Process(pid) for pid in pids if isinstance(pid, int) and _lives(pid)]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
