@@ -25,6 +25,7 @@ from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.owner import Owner
 from continuity.shell.session import Host, Session
+from continuity.shell.settings import Settings
 from continuity.tau import host
 from continuity.tau.adapters import FileSource, SessionModel, ToldSource
 from continuity.tau.host import Context
@@ -100,7 +101,7 @@ class Resident:
             writer=self.writer,
             link=self.use(configured),
             source=ToldSource(),
-            model=SessionModel(self.models, snapshot(context)),
+            model=self._model(context, configured.loaded.settings),
             voice=self.presence,
         )
         about = Host(name=host.HOST_NAME, version=host.host_version(), level="B", extension=self.version)
@@ -111,7 +112,7 @@ class Resident:
 
     def follow(self, session: Session, context: Context) -> bool:
         """Take over what may have changed since the last boundary; False while the session has no file."""
-        session.desk.model = SessionModel(self.models, snapshot(context))
+        session.desk.model = self._model(context, session.desk.settings)
         if isinstance(session.desk.source, FileSource):
             return True
         path = host.session_file_path(context)
@@ -138,6 +139,14 @@ class Resident:
                 del self.sessions[session.desk.session_id]
 
         self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
+
+    def _model(self, context: Context, settings: Settings) -> SessionModel:
+        """The session's own model, or the one the settings name for summaries."""
+        own = snapshot(context)
+        if settings.summary_model is None:
+            return SessionModel(self.models, own)
+        provider, _, model = settings.summary_model.partition("/")
+        return SessionModel(self.models, own.using(provider, model))
 
     async def quit(self, seconds: float) -> None:
         """End everything: what is owed within `seconds`, then the server and every task, whatever happened."""
