@@ -10,14 +10,14 @@ import anyio
 import msgspec
 
 from continuity.brief import Brief, Source, render_brief
-from continuity.commands import CommandRejected
+from continuity.commands import CommandRejected, RecordProbe
 from continuity.memory import notes, probes
 from continuity.memory.search import Hit as Found
 from continuity.memory.search import SearchResult
 from continuity.recall import Answer, Hit, Item, Label, Query, Unread, Withheld, plan_recall, select, unread
 from continuity.shell.desk import Desk
 from continuity.shell.ports import PathView
-from continuity.shell.reconciling import observe
+from continuity.shell.reconciling import observe, probed
 from continuity.state import Capture, State
 from journal.errors import JournalError
 from journal.events import RecallAnswered, RecallFailed, RecallPlanned
@@ -131,25 +131,26 @@ class Recaller:
         """Read our own note and record what that proves: a rung more, moved, edited, or gone."""
         bound = self._desk.settings.timeout_seconds
         read = await notes.read_note(connection, checkpoint.project, checkpoint.path or "", bound)
-        ours = read.outcome == "found" and notes.identify(read).capture_id == checkpoint.capture_id
-        if not ours and read.outcome != "unreachable":
-            read = await self._search_checkpoint(connection, checkpoint, read)
-        command = await observe(self._desk, connection, state, checkpoint)
+        if read.outcome == "found" and notes.identify(read).capture_id == checkpoint.capture_id:
+            probe = probed(self._desk, connection, checkpoint, (probes.observe("address", read),))
+        else:
+            probe = await observe(self._desk, connection, state, checkpoint)
+            read = await self._read_elsewhere(connection, checkpoint, probe, read)
         try:
-            await self._desk.apply(command, branch=branch)
+            await self._desk.apply(probe, branch=branch)
         except CommandRejected:
             pass
         except JournalError as error:
             self._desk.unrecorded(error)
         return read
 
-    async def _search_checkpoint(
-        self, connection: MemoryConnection, checkpoint: Capture, read: notes.NoteRead
+    async def _read_elsewhere(
+        self, connection: MemoryConnection, checkpoint: Capture, probe: RecordProbe, read: notes.NoteRead
     ) -> notes.NoteRead:
-        """A note that is not where it was may have moved: its identity finds it."""
-        bound = self._desk.settings.timeout_seconds
-        for seen in await probes.by_id(connection, checkpoint.project, checkpoint.capture_id, bound):
+        """A note that is not where it was may have moved: its identity found it, or it is missing."""
+        for seen in probe.observations:
             if seen.capture_id == checkpoint.capture_id and seen.file_path is not None:
+                bound = self._desk.settings.timeout_seconds
                 return await notes.read_note(connection, checkpoint.project, seen.file_path, bound)
         return notes.NoteRead(outcome="missing") if read.outcome == "found" else read
 

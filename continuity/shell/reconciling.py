@@ -13,7 +13,7 @@ from continuity.memory.liveness import group_state
 from continuity.shell.desk import Desk
 from continuity.state import Capture, State
 from journal.events import CaptureProbed
-from journal.events.writes import Observation
+from journal.events.writes import Observation, ServerState
 from journal.ids import BranchId
 
 if TYPE_CHECKING:
@@ -62,13 +62,26 @@ async def observe(desk: Desk, connection: MemoryConnection, state: State, captur
         )
         proven = await _index_proven(desk, connection, state, capture)
         found += await probes.by_id(connection, capture.project, capture.capture_id, _bound(desk))
+    return probed(desk, connection, capture, found, writing_server=writing, index_proven=proven)
+
+
+def probed(
+    desk: Desk,
+    connection: MemoryConnection,
+    capture: Capture,
+    found: tuple[Observation, ...],
+    *,
+    writing_server: ServerState = "unknown",
+    index_proven: bool = False,
+) -> RecordProbe:
+    """Return reads that were made, for the core to judge; without a look at the writing server they prove no absence."""
     return RecordProbe(
         capture_id=capture.capture_id,
         connection=connection.id,
         observations=found,
-        writing_server=writing,
+        writing_server=writing_server,
         project_source=desk.link.projects.source(capture.project),
-        index_proven=proven,
+        index_proven=index_proven,
     )
 
 
@@ -89,7 +102,7 @@ def _bound(desk: Desk) -> float:
     return desk.settings.timeout_seconds
 
 
-def _tell(desk: Desk, probed: CaptureProbed, capture: Capture) -> None:
-    text, level = _SAID[probed.verdict]
-    path = next((o.file_path for o in probed.observations if o.found == "note"), None) or capture.path
+def _tell(desk: Desk, settled: CaptureProbed, capture: Capture) -> None:
+    text, level = _SAID[settled.verdict]
+    path = next((o.file_path for o in settled.observations if o.found == "note"), None) or capture.path
     desk.voice.say("settle", text.format(path=path), "info" if level == "info" else "warning")
