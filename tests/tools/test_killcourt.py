@@ -161,8 +161,13 @@ def test_a_note_that_only_a_server_reads_is_there_and_is_shown() -> None:
 
 
 def test_a_mistrial_is_no_kill_and_is_never_dropped() -> None:
-    table = tabulate([evidence(ACCEPTED, NOTE, kills=(), mistrials=("kill 0: no server to kill",))])
+    table = tabulate([evidence(ACCEPTED, NOTE, kills=(), mistrials=("kill 0: no server to kill",))], wanted=1)
     assert (table.kills, table.mistrials, table.let_live) == (0, ("sitting 0: kill 0: no server to kill",), 1)
+    assert table.missing == 1
+
+
+def test_kills_of_a_sitting_that_never_ended_are_missing() -> None:
+    assert tabulate([evidence(ACCEPTED, NOTE)], wanted=3).missing == 2
 
 
 def test_open_absences_and_conflicts_are_listed() -> None:

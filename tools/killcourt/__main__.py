@@ -22,7 +22,7 @@ import msgspec
 
 from tools.killcourt.docket import Evidence
 from tools.killcourt.plan import Sitting, sittings
-from tools.killcourt.table import Table, tabulate, text
+from tools.killcourt.table import tabulate, text
 from tools.killcourt.trial import Trial
 
 
@@ -103,17 +103,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, court.stop)
         court.sit(told.parallel)
-    table = tabulate(court.heard().values())
+    table = tabulate(court.heard().values(), wanted=told.kills)
     sys.stdout.write(
         msgspec.json.format(msgspec.json.encode(table), indent=2).decode() + "\n" if told.json else text(table)
     )
-    return _exit(table, told.kills)
-
-
-def _exit(table: Table, wanted: int) -> int:
     if not table.sound:
         return 1
-    return 0 if table.kills >= wanted else 3
+    return 3 if table.missing else 0
 
 
 if __name__ == "__main__":

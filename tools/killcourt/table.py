@@ -56,6 +56,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     kills: int
     mistrials: tuple[str, ...]
     """What the harness itself failed at; such kills do not count as kills."""
+    missing: int
+    """Kills that were wanted and are in no evidence: not done yet, mistrials, or of a sitting the harness did not end."""
     whole_tau: int
     """Kills of these with a whole Tau as the writer."""
     victims: dict[str, int]
@@ -79,8 +81,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.false_verdicts or self.duplicates or self.unaccounted)
 
 
-def tabulate(sittings: Iterable[Evidence]) -> Table:
-    """Judge every sitting and count."""
+def tabulate(sittings: Iterable[Evidence], *, wanted: int = 0) -> Table:
+    """Judge every sitting and count; `wanted` kills were asked for."""
     heard = [(evidence, judge(evidence)) for evidence in sittings]
     cases = [case for _, judged in heard for case in judged.cases]
     kills = [kill for evidence, _ in heard for kill in evidence.kills]
@@ -89,6 +91,7 @@ def tabulate(sittings: Iterable[Evidence]) -> Table:
     return Table(
         kills=len(kills),
         mistrials=tuple(f"sitting {e.sitting}: {why}" for e, _ in heard for why in e.mistrials),
+        missing=max(0, wanted - len(kills)),
         whole_tau=sum(len(evidence.kills) for evidence, _ in heard if evidence.stage == "tau"),
         victims={victim: victims[victim] for victim in _VICTIMS},
         moments={moment: moments[moment] for moment in _MOMENTS},
@@ -161,6 +164,7 @@ def _lines(table: Table) -> Iterator[str]:
     for name, found in _findings(table):
         yield f"{name:<42}{len(found):>8}"
         yield from (f"    {one}" for one in found)
+    yield f"{'kills wanted and not done':<42}{table.missing:>8}"
 
 
 def _findings(table: Table) -> Iterator[tuple[str, Sequence[str]]]:
