@@ -9,17 +9,25 @@ from continuity.state import PENDING, Capture
 from continuity.tau.host import Tau, notify
 
 
+_REMEMBERED = 8
+"""Generations that may still be alive; a host holds few sessions at once."""
+
+
 class Presence:
     """Speaks through whichever generation of the extension is alive; lives as long as the process."""
 
     def __init__(self) -> None:
-        self._tau: Tau | None = None
+        self._taus: list[Tau] = []
         self._said: dict[str, str] = {}
         self._unsaid: dict[str, tuple[str, NoticeLevel]] = {}
 
     def use(self, tau: Tau) -> None:
-        """Speak through `tau` from now on, and say what could not be said before."""
-        self._tau = tau
+        """Speak through `tau` from now on, and say what could not be said before.
+
+        When it is gone, whoever was there before it and still is speaks again:
+        a session's child may come and go.
+        """
+        self._taus = [tau, *self._taus[:_REMEMBERED]]
         unsaid, self._unsaid = self._unsaid, {}
         for topic, (text, level) in unsaid.items():
             self._said.pop(topic, None)
@@ -30,8 +38,15 @@ class Presence:
         if self._said.get(topic) == text:
             return
         self._said[topic] = text
-        if self._tau is None or not notify(self._tau, text, level):
+        if not self._shown(text, level):
             self._unsaid[topic] = (text, level)
+
+    def _shown(self, text: str, level: NoticeLevel) -> bool:
+        while self._taus:
+            if notify(self._taus[0], text, level):
+                return True
+            del self._taus[0]
+        return False
 
 
 def status(session: Session | None, link: MemoryLink | None, trouble: str | None, now_ms: int) -> str:

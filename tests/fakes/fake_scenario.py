@@ -21,13 +21,18 @@ class FakeScenario:
         self.memory = FakeMemory(root / "server")
         self.switches = root / "relay"
         command, args = self.memory.command
-        told: dict[str, Json] = {
+        self._settings: dict[str, Json] = {
             **relayed(self.switches, command, *args),
             "project": "main",
             "cadence": "every",
             **settings,
         }
-        self.home: TauHome = make_tau_home(root, model.url, settings=told)
+        self.home: TauHome = make_tau_home(root, model.url, settings=self._settings)
+
+    def set(self, **settings: Json) -> None:
+        """Change settings; a Tau that runs takes them over at its next reload."""
+        self._settings |= settings
+        self.home.write_settings(**self._settings)
 
     def tau(self, session_id: str | None = None) -> TauProcess:
         return TauProcess(self.home, session_id=session_id)
@@ -46,7 +51,7 @@ class FakeScenario:
 
     def processes(self) -> list[psutil.Process]:
         """Return the relays and servers that still live."""
-        pids = {line[name] for line in self.log("start") for name in ("relay", "server")}
+        pids = [line[name] for line in self.log("start") for name in ("relay", "server")]
         return [psutil.Process(pid) for pid in pids if isinstance(pid, int) and _lives(pid)]
 
 

@@ -1,0 +1,357 @@
+"""The boundaries of a real Tau session, one by one in this process, leave the timeline that happened and a sound journal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from tau_agent.messages import CustomMessage
+from tau_agent.session import InMemorySessionStorage
+from tau_coding import CodingSession, CodingSessionConfig, TauPaths, TauResourcePaths, load_provider_settings
+from tau_coding.provider_runtime import create_model_provider
+
+from continuity.evolve import fold
+from continuity.shell.session import Session
+from continuity.tau.entries import BRIEF_TYPE
+from continuity.tau.resident import Resident, resident
+from journal.codec import TAGS
+from journal.events import BriefDelivered, CaptureBegun, CompactionNoticed, SessionOpened, WriteAnswered
+from journal.ids import SessionId
+from journal.reader import open_reader
+from replay.audit import audit
+from replay.session import mirrored
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
+from tests.fakes.story import Story, Turn, briefs_in
+from tests.fakes.tau_session import LiveSession, live_session
+from tests.shell.rig import BOUND, recorded, until
+
+LONG = "x" * 50_000
+TURNS = (
+    Turn("Objective: keep the lamp lit", "Decision: oil, because there is no wind"),
+    Turn("What next?", "Next: mend the foghorn"),
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> Generator[ScriptedModel]:
+    with ScriptedModel(Story(TURNS)) as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
+    made = FakeScenario(tmp_path, model, recall_wait_seconds=10)
+    for name, value in made.home.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(made.home.cwd)
+    return made
+
+
+class Lived:
+    """A session that is open, and what of ours serves it."""
+
+    def __init__(self, live: LiveSession, scene: FakeScenario) -> None:
+        self.live = live
+        self.scene = scene
+        self.serving: Resident = resident()
+
+    @property
+    def session_id(self) -> SessionId:
+        session_id = self.live.tau.session_id
+        assert session_id is not None
+        return SessionId(session_id)
+
+    @property
+    def ours(self) -> Session:
+        return self.serving.sessions[self.session_id]
+
+    async def prompt(self, text: str) -> None:
+        await self.live.prompt(text)
+
+    async def settle(self) -> None:
+        """Wait until every boundary was taken in and nothing is owed that can be done now."""
+        assert await self.serving.owner.drain(BOUND)
+        assert await self.ours.runner.drained(BOUND)
+
+    async def saved(self, text: str) -> None:
+        await self.prompt(text)
+        await self.settle()
+        state = self.ours.state
+        assert state is not None
+        assert state.checkpoint is not None
+
+    def path(self, session_id: str | None = None) -> Path:
+        return self.ours.places.journal(SessionId(session_id or self.session_id))
+
+
+@asynccontextmanager
+async def lived(scene: FakeScenario, session_id: str | None = None) -> AsyncGenerator[Lived]:
+    """Open a session, wait until the server is up, and quit at the end; nothing may have failed."""
+    with anyio.fail_after(90):
+        async with live_session(scene.home, session_id=session_id) as live:
+            made = Lived(live, scene)
+            link = made.serving.link
+            assert link is not None
+            assert await link.up(BOUND)
+            yield made
+        assert not made.serving.owner.alive
+
+
+def told(path: Path, branch: int = 1) -> list[str]:
+    with open_reader(path) as reader:
+        return [TAGS[type(row.event)].partition(".")[0] for row in reader.verified(branch)]
+
+
+def sound(path: Path, session_file: Path) -> bool:
+    """Whether the audit finds nothing but the end that no receipt vouches for yet."""
+    with open_reader(path) as reader:
+        found = audit(reader, mirrored(session_file))
+    assert {finding.rule for finding in found.findings} <= {"tail"}, found.findings
+    return found.ok
+
+
+def briefs(live: LiveSession) -> list[str]:
+    """Return the briefs in what the model sees."""
+    seen = [m for m in live.tau.messages if isinstance(m, CustomMessage) and m.custom_type == BRIEF_TYPE]
+    return [str(message.content) for message in seen]
+
+
+async def test_a_whole_life_leaves_its_timeline_and_a_sound_journal(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved(TURNS[0].prompt)
+        await one.prompt(LONG)
+        await one.prompt(LONG)
+        await one.settle()
+        await one.live.tau.compact()
+        await one.prompt(TURNS[1].prompt)
+        await one.live.tau.reload()
+        await one.saved("go on")
+        path, session_id, file = one.path(), one.session_id, one.live.file
+    opened = [(event.reason, event.writers_ended) for event in recorded(path, SessionOpened)]
+    assert opened == [("startup", ()), ("reload", ())]
+    names = told(path)
+    assert names.index("compaction-noticed") < names.index("brief-delivered") < len(names) - 1
+    assert names[-1] == "session-closed"
+    assert sound(path, file)
+    async with lived(scene, session_id) as two:
+        await two.saved("after a while")
+        assert [event.reason for event in recorded(path, SessionOpened)] == ["startup", "reload", "startup"]
+    assert sound(path, file)
+    assert scene.memory.calls()["write_note"] == len(recorded(path, WriteAnswered))
+
+
+async def test_a_compaction_brings_one_brief_into_the_next_call_and_no_call_of_its_own(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    async with lived(scene) as one:
+        for turn in TURNS:
+            await one.prompt(turn.prompt)
+        await one.prompt(LONG)
+        await one.saved(LONG)
+        await one.live.tau.compact()
+        before = len(model.requests)
+        await one.prompt("go on")
+        calls = [request for request in model.requests[before:] if request.purpose == "agent"]
+        (call,) = calls
+        (brief,) = briefs_in(call)
+        for planted in ("keep the lamp lit", "oil, because there is no wind", "mend the foghorn"):
+            assert planted in brief
+        await one.prompt("and on")
+        assert briefs_in(model.requests_for("agent")[-1]) == ()
+        assert briefs(one.live) == [brief]
+        assert len(recorded(one.path(), CompactionNoticed)) == 1
+
+
+async def test_five_reloads_leave_one_brief_and_one_server(scene: FakeScenario) -> None:
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+    async with lived(scene) as one:
+        await one.prompt("hello")
+        await one.settle()
+        assert len(briefs(one.live)) == 1
+        started = scene.memory.calls()["initialize"]
+        for _ in range(5):
+            await one.live.tau.reload()
+            await one.prompt("go on")
+            await one.settle()
+        assert len(briefs(one.live)) == 1
+        assert len(recorded(one.path(), BriefDelivered)) == 1
+        assert scene.memory.calls()["initialize"] == started
+
+
+async def test_a_new_session_leaves_a_running_capture_that_finishes(scene: FakeScenario, model: ScriptedModel) -> None:
+    async with lived(scene) as one:
+        old = one.session_id
+        with model.holding("synthesis"):
+            asked = len(model.requests_for("synthesis"))
+            await one.prompt("Objective: the old one's work")
+            await one.serving.owner.drain(0.2)
+            await anyio.to_thread.run_sync(model.wait_for, "synthesis", asked + 1)
+            with anyio.fail_after(5):
+                await one.live.tau.new_session()
+                await one.prompt("Objective: the new one's work")
+            assert one.session_id != old
+        await one.settle()
+        await until(lambda: old not in one.serving.sessions, "the end of the old session")
+        (begun,) = recorded(one.path(old), CaptureBegun)
+        assert [answer.outcome for answer in recorded(one.path(old), WriteAnswered)] == ["accepted"]
+        assert "the new one's work" not in note_of(scene, begun.capture_id)
+        await one.live.tau.resume(old)
+        await one.saved("and again the old one's")
+        assert [event.reason for event in recorded(one.path(old), SessionOpened)] == ["startup", "resume"]
+
+
+def note_of(scene: FakeScenario, capture_id: str) -> str:
+    (note,) = [n for n in scene.memory.notes.values() if n["frontmatter"].get("capture_id") == capture_id]
+    return str(note["content"])
+
+
+async def test_a_branch_in_the_tree_is_a_fork_and_what_was_left_is_captured(scene: FakeScenario) -> None:
+    scene.set(cadence={"characters": 100_000, "minutes": 60})
+    async with lived(scene) as one:
+        await one.prompt("one")
+        await one.prompt("a wrong turn")
+        await one.settle()
+        entries = await one.live.entries()
+        wrong = [e for e in entries if e.type == "message" and e.message.role == "user"][-1]
+        await one.live.tau.branch_to_entry(wrong.id)
+        await one.prompt("a better turn")
+        await one.settle()
+        assert [begun.reason for begun in recorded(one.path(), CaptureBegun)] == ["left-branch"]
+        names = told(one.path(), 2)
+        assert "branch-forked" in names
+        assert names[-1] == "work-settled"
+        path, file = one.path(), one.live.file
+    assert sound(path, file)
+
+
+async def test_going_back_to_the_first_message_stays_in_the_sessions_journal(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        entries = await one.live.entries()
+        first = next(e for e in entries if e.type == "message" and e.message.role == "user")
+        await one.live.tau.branch_to_entry(first.id)
+        await one.saved("another beginning")
+        path, session_id = one.path(), one.session_id
+    async with lived(scene, session_id) as two:
+        await two.saved("go on")
+    assert scene.home.journals() == (path,)
+
+
+async def test_a_prompt_cancelled_by_the_person_at_any_moment_leaves_a_session_that_goes_on(
+    scene: FakeScenario,
+) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        for turns in (1, 3, 10, 30, 60, 100, 200):
+            await interrupted(one.prompt(f"cut after {turns}"), turns)
+            await one.saved(f"whole again after {turns}")
+        state = one.ours.state
+        with open_reader(one.path()) as reader:
+            assert fold(reader.verified(1)) == state
+        path, file = one.path(), one.live.file
+    assert sound(path, file)
+
+
+async def interrupted(run: Coroutine[object, object, None], turns: int) -> None:
+    """Run it in a task of its own and cancel that after `turns` turns of the loop, as a host does."""
+    task = asyncio.ensure_future(run)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+
+
+async def test_a_child_session_without_a_file_ends_nothing_of_its_parents(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        child = await child_session(scene)
+        await child.emit_pending_session_start()
+        _ = [event async for event in child.prompt("of the child")]
+        await child.aclose()
+        assert one.serving.owner.alive
+        await one.saved("two")
+        assert len(scene.home.journals()) == 1
+        assert vars(one.serving.presence)["_unsaid"] == {}
+
+
+async def child_session(scene: FakeScenario) -> CodingSession:
+    paths = TauPaths(home=scene.home.home, agents_home=scene.home.root / "agents")
+    settings = load_provider_settings(paths)
+    durable = next(known for known in settings.providers if known.name == PROVIDER)
+    resources = TauResourcePaths(root=paths.home, cwd=scene.home.cwd, agents_root=paths.agents_home, paths=paths)
+    return await CodingSession.load(
+        CodingSessionConfig(
+            provider=create_model_provider(durable, model=MODEL),
+            owns_initial_provider=True,
+            provider_settings=settings,
+            runtime_provider_config=durable,
+            model=MODEL,
+            provider_name=PROVIDER,
+            cwd=scene.home.cwd,
+            storage=InMemorySessionStorage(),
+            resource_paths=resources,
+            trust_override="decline",
+        )
+    )
+
+
+async def test_the_status_page_tells_the_truth_about_the_server(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        assert "up: Fake Memory 1" in status(one)
+        assert "evidence: answered" in status(one)
+        connection = one.serving.link.connection if one.serving.link else None
+        assert connection is not None
+        os.killpg(connection.process.process_group, signal.SIGKILL)
+        with anyio.fail_after(BOUND):
+            await connection.wait_lost()
+        assert "up:" not in status(one)
+        await one.saved("two")
+        await until(lambda: "up: Fake Memory 1" in status(one), "another server")
+
+
+def status(one: Lived) -> str:
+    return one.live.tau.handle_command("/bm-status").message or ""
+
+
+async def test_a_command_saves_now_with_what_to_keep_in_view(scene: FakeScenario, model: ScriptedModel) -> None:
+    scene.set(cadence={"characters": 100_000, "minutes": 60})
+    async with lived(scene) as one:
+        await one.prompt("one")
+        await one.settle()
+        one.live.tau.handle_command("/bm-checkpoint the pressure gauge")
+        await one.settle()
+        assert [begun.reason for begun in recorded(one.path(), CaptureBegun)] == ["command"]
+        assert "the pressure gauge" in model.requests_for("synthesis")[-1].messages[-1][1]
+
+
+async def test_a_reload_into_bad_settings_keeps_the_commands_and_ends_what_ran(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        scene.home.settings_path.write_text("{")
+        await one.live.tau.reload()
+        await one.prompt("two")
+        assert str(scene.home.settings_path) in status(one)
+        assert one.serving.owner.alive
+    assert not scene.processes()
+
+
+async def test_nothing_is_written_for_a_session_that_nobody_used(scene: FakeScenario) -> None:
+    async with lived(scene):
+        pass
+    assert scene.home.journals() == ()
+
+
+async def test_no_task_of_ours_is_left_after_quitting(scene: FakeScenario) -> None:
+    before = {task for task in asyncio.all_tasks() if not task.done()}
+    async with lived(scene) as one:
+        await one.prompt("one")
+    left = {task for task in asyncio.all_tasks() if not task.done()} - before
+    assert [task for task in left if "continuity" in repr(task)] == []
