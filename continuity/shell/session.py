@@ -176,10 +176,10 @@ class Session:
 
     async def leave(self, wait: Callable[[], None]) -> None:
         """The host goes to another session: what was gathered is captured here, and `wait` is called to see it end."""
+        self._left = True  # at once: the host may come back while the request waits its turn
         if self.desk.settings.summarize_on_shutdown:
             with self._guarded():
                 await self.request("left-session")
-        self._left = True
         wait()
 
     async def end_when_idle(self) -> None:

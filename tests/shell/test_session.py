@@ -264,6 +264,19 @@ async def test_a_session_that_the_host_comes_back_to_goes_on(tmp_path: Path) -> 
         assert not talk.events(SessionClosed)
 
 
+async def test_a_host_that_comes_back_at_once_overtakes_no_leaving(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        left = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(talk.session.leave, left.set)
+            group.start_soon(talk.session.start, "resume")
+        assert left.is_set()
+        await talk.session.end_when_idle()
+        assert not talk.session.gone.is_set()
+
+
 async def test_a_successor_waits_until_the_journal_is_free(tmp_path: Path) -> None:
     conversation = Conversation()
     async with rig(tmp_path) as process:
