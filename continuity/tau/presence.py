@@ -8,7 +8,6 @@ from continuity.shell.session import Session
 from continuity.state import PENDING, Capture
 from continuity.tau.host import Tau, notify
 
-
 _REMEMBERED = 8
 """Generations that may still be alive; a host holds few sessions at once."""
 

@@ -59,20 +59,25 @@ class Scenario:
         self.model = ScriptedModel(answer or Story())
         state = places(root / "tau").state
         env = self.memory.environment({}) | {relay.JOURNALS_ENV: str(state / "**" / "*.journal")}
-        told: dict[str, Json] = {
+        self._settings: dict[str, Json] = {
             **relayed(self.switches, COMMAND, *ARGS),
             "env": cast("Json", env),
             "project": PROJECT,
             "cadence": "every",
             **settings,
         }
-        self.home = make_tau_home(root, self.model.url, settings=told, shim=shim)
+        self.home = make_tau_home(root, self.model.url, settings=self._settings, shim=shim)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.model.close()
+
+    def set(self, **settings: Json) -> None:
+        """Change the person's settings for every Tau started from now on."""
+        self._settings |= settings
+        self.home.write_settings(**self._settings)
 
     def tau(self, session_id: str | None = None) -> TauProcess:
         """Start a Tau in the person's folder, for a new session or an old one."""
