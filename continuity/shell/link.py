@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 type LinkStatus = Literal["idle", "connecting", "up", "down"]
 
-REST_SECONDS = (1.0, 5.0, 15.0, 60.0)
+REST_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0)
 """How long a server that would not start, or did not live, is left alone, by how often that happened in a row."""
 
 LIVED_SECONDS = 60.0

@@ -138,8 +138,8 @@ class Runner:
         elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
             self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
         again += [at_ms for at_ms in self._resting.values() if at_ms > now_ms]
-        if self.desk.link.status == "idle" and self._needs_server(now_ms):
-            self.desk.link.want()
+        if connection is None and self._needs_server(now_ms):
+            self.desk.link.want()  # after a failure only when it has rested
         if not self._awaits_server():
             self._tell_quiet()
         return max(0.0, (min(again) - now_ms) / 1000) if again else None
@@ -152,7 +152,7 @@ class Runner:
                 quiet.set()
 
     def _needs_server(self, now_ms: int) -> bool:
-        """Something is due for which a server is needed. One that would not start is asked for again at a boundary."""
+        """Something is due for which a server is needed."""
         ledger = self.desk.ledger
         if ledger is None:
             return False

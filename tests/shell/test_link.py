@@ -119,6 +119,18 @@ async def test_a_failed_start_is_said_once_with_a_remedy_and_tried_again_for_the
         assert process.memory.calls()["write_note"] == 1
 
 
+async def test_what_is_owed_asks_again_for_a_server_that_would_not_start(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(initialize="exit")
+        talk = process.session(Conversation())
+        await talk.session.start("startup")
+        await talk.turn("hello")
+        await until(lambda: process.link.status == "down", "a failure")
+        process.memory.faults()
+        await until(lambda: talk.state.checkpoint, "a save that nobody asked for again")
+        assert len(process.voice.on("link")) == 1
+
+
 async def test_a_refused_command_starts_nothing_and_answers_at_once(tmp_path: Path) -> None:
     link = MemoryLink(CommandRefused("bm", "not-found"), 30, nowhere)
     async with anyio.create_task_group() as group:
