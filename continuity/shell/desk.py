@@ -40,6 +40,8 @@ class Desk:
     """Facts from before the journal was made."""
     late: list[tuple[Observed, BranchId | None]] = field(default_factory=list[tuple[Observed, BranchId | None]])
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
+    stops: int = 0
+    """How often recording failed."""
 
     async def apply(
         self,
@@ -108,6 +110,7 @@ class Desk:
 
     def stopped(self, error: JournalError) -> None:
         """Say that nothing can be recorded now. What is owed stays owed."""
+        self.stops += 1
         self.voice.say(
             "journal",
             f"Continuity cannot record ({type(error).__name__}): nothing is saved until it can. "

@@ -178,17 +178,20 @@ class Runner:
         return self.desk.profile.project is not None and self.desk.settings.auto_recall
 
     async def _performed(self, effect: Effect, branch: BranchId) -> None:
+        """Perform `effect`. What it did may be owed still if it could not be recorded, so its lane rests then."""
+        stops = self.desk.stops
         try:
             await self._effect(effect, branch)
         except CommandRejected:
             pass  # the state moved on meanwhile; what it owes now is computed anew
         except JournalError as error:
-            self._rest(effect.lane)
             self.desk.stopped(error)
         except Exception as error:  # noqa: BLE001 - becomes an event and a notice
             self._rest(effect.lane)
             await self._failed(effect, error)
         finally:
+            if self.desk.stops > stops:
+                self._rest(effect.lane)
             self._busy.pop(effect.lane, None)
             self.wake()
 

@@ -141,6 +141,27 @@ def unforeseen(text: str) -> str:
     raise ZeroDivisionError(text)
 
 
+async def test_what_cannot_be_recorded_is_not_done_over_and_over(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        process.mind.gate, process.mind.answer = anyio.Event(), lambda _: "null"
+        await talk.turn("two")
+        await until(lambda: len(process.mind.asked) == 2, "a question to the model")
+        ledger = talk.session.desk.ledger
+        assert ledger is not None
+        async with unwritable(ledger.journal):
+            process.mind.gate.set()
+            for _ in range(3):
+                await talk.settle()
+            assert len(process.mind.asked) == 2
+            process.clock.advance(REST_MS)
+            talk.session.runner.wake()
+            await until(lambda: len(process.mind.asked) == 3, "another question")
+            await talk.settle()
+        assert not talk.events(SynthesisFailed)
+
+
 async def test_a_question_that_fails_costs_its_own_answer_alone(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
