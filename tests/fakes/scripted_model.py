@@ -59,6 +59,8 @@ class Reply:
     delay_seconds: float = 0.0
     tool: tuple[str, Mapping[str, Json]] | None = None
     """Ask for this tool call instead of stopping."""
+    reasoning: str = ""
+    """What the model thinks before it speaks."""
     tokens: tuple[int, int] = (10, 5)
 
 
@@ -258,6 +260,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _events(reply: Reply) -> Iterator[str]:
+    if reply.reasoning:
+        yield _chunk({"role": "assistant", "reasoning_content": reply.reasoning})
     if reply.cut_after is not None:
         yield _chunk({"role": "assistant", "content": reply.text[: reply.cut_after]})
         return
