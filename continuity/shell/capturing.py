@@ -96,8 +96,10 @@ class _Synthesis:
         """
         capture, progress = self._capture, self._capture.progress
         messages = await self._desk.source.messages(capture.source_tip)
-        masked, self._maskings = mask_messages(_new(messages, capture))
         prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
+        if prior is None:
+            progress = None  # nothing was folded yet, or its text was erased: all is read again
+        masked, self._maskings = mask_messages(messages if prior is None else _new(messages, capture))
         after = Through(progress.through_entry, progress.through_offset) if progress else None
         focus = await self._desk.body(capture.focus_sha256)
         parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))

@@ -43,6 +43,7 @@ class TauBoundaries:
         """Hand over and return; replay, connection and recall go on in the background."""
         self._resident.enter(self)
         self._resident.presence.use(self._tau)
+        self._resident.models.forget()  # other extensions may be others now, and their providers with them
         self._anchor, self._ended = None, False
         if host.level(context, self._tau) == "C":
             self.session = None
@@ -99,12 +100,12 @@ class TauBoundaries:
         if prompted is None:
             return
         try:
-            if prompted.receipt is not None:
-                await host.append_receipt(self._tau, prompted.receipt)
             if prompted.brief is not None:
                 brief = prompted.brief.brief
                 self._insertion.put(brief.text, {"digest": brief.sha256}, context)
                 self._resident.owner.spawn("delivered", partial(session.delivered, prompted.brief))
+            if prompted.receipt is not None:  # last: the host may fail to write it, and then the next prompt mirrors it
+                await host.append_receipt(self._tau, prompted.receipt)
         except HostGone:
             return
 

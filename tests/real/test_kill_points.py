@@ -19,6 +19,8 @@ from tests.fakes import sudden_death
 from tests.fakes.scenario import HOLD, HOLD_REQUEST, Logged, Scenario
 from tests.fakes.tau_process import TauProcess
 
+pytestmark = pytest.mark.timeout(240)  # each test lives through two servers, which a busy machine starts slowly
+
 SETTLED = ("present_same", "present_edited", "present_twin", "absent_final", "conflicted")
 
 

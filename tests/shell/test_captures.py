@@ -54,6 +54,19 @@ async def test_the_next_handoff_is_made_from_the_last_and_from_what_is_new_alone
         assert "Oil, because there is no wind." in second
 
 
+async def test_a_handoff_whose_text_was_erased_is_made_anew_from_the_whole_conversation(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("the first thing")
+        ledger, basis = talk.session.desk.ledger, talk.state.handoff
+        assert ledger is not None
+        assert basis is not None
+        await ledger.journal.append(ledger.current, [], expected=talk.state.position, erase=[basis.sha256])
+        await talk.saved("the second thing")
+        assert "the first thing" in process.mind.asked[-1]
+        assert "the second thing" in process.mind.asked[-1]
+
+
 async def test_a_model_that_fails_is_asked_again_only_after_a_rest(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         process.mind.answer = failing("server-error")
