@@ -23,8 +23,8 @@ from continuity.commands import (
     Settle,
     SubmitWrite,
 )
-from continuity.state import Capture, State
-from continuity.verdict import ABSENCE_NEEDS, Wanted, verdict
+from continuity.state import Capture, State, our_note
+from continuity.verdict import Wanted, verdict
 from journal.events import (
     BranchForked,
     CaptureBegun,
@@ -54,6 +54,9 @@ from journal.events import (
 )
 
 type Events = tuple[Event, ...]
+
+LEAVING = frozenset({"quit", "left-session"})
+"""Reasons that the user's switch for the end of a session governs."""
 
 
 def decide(state: State, command: Command) -> Events:
@@ -143,10 +146,22 @@ def _switch(state: State, command: Pause | Resume) -> Events:
 
 
 def _request(state: State, command: Request) -> Events:
-    """An unchanged tip owes nothing, whoever asks."""
+    """An unchanged tip owes nothing, whoever asks; what asks by itself needs the user's leave."""
     if state.gathered.tip is None or state.gathered.owed is not None:
         return ()
+    if command.reason != "command" and not _permitted(state, command.reason):
+        return ()
     return (CaptureRequested(reason=command.reason, focus_sha256=command.focus_sha256),)
+
+
+def _permitted(state: State, reason: str) -> bool:
+    """`capture` governs all that is automatic; two occasions have a switch of their own besides."""
+    policy = state.opened.policy if state.opened is not None else None
+    if policy is None or not policy.capture or state.paused:
+        return False
+    if reason == "compaction":
+        return policy.on_compact
+    return policy.on_shutdown or reason not in LEAVING
 
 
 def _begin(state: State, command: BeginCapture) -> Events:
@@ -231,26 +246,22 @@ def _probe(state: State, command: RecordProbe) -> Events:
 
 
 def _labels(capture: Capture, probed: CaptureProbed) -> Events:
-    """What a read of a confirmed note says beyond its proof; each label is said once."""
-    found = [o for o in probed.observations if o.capture_id == capture.capture_id]
-    match probed.verdict:
-        case "present_same" | "present_edited" | "present_twin":
-            labels: list[Event] = []
-            path = found[0].file_path
-            if path is not None and path != capture.path:
-                labels.append(NoteMoved(capture_id=capture.capture_id, file_path=path))
-            body = found[0].content_sha256
-            if probed.verdict != "present_same" and body is not None and not capture.edited:
-                labels.append(NoteEdited(capture_id=capture.capture_id, content_sha256=body))
-            return tuple(labels)
-        case "absent_open" | "absent_final":
-            asked = {o.by for o in probed.observations if o.found == "nothing"}
-            gone = asked >= ABSENCE_NEEDS
-            return (NoteWithdrawn(capture_id=capture.capture_id),) if gone else ()
-        case "conflicted" | "unreachable":
-            return ()
-        case _:
-            assert_never(probed.verdict)
+    """What a read of a confirmed note says beyond its proof; each label is said once.
+
+    Gone is said only with the proof that an absence needs anywhere: a miss alone proves nothing.
+    """
+    note = our_note(capture, probed)
+    if note is None:
+        return (NoteWithdrawn(capture_id=capture.capture_id),) if probed.verdict == "absent_final" else ()
+    if probed.verdict == "conflicted":
+        return ()
+    labels: list[Event] = []
+    if note.file_path is not None and note.file_path != capture.path:
+        labels.append(NoteMoved(capture_id=capture.capture_id, file_path=note.file_path))
+    body = note.content_sha256
+    if probed.verdict != "present_same" and body is not None and not capture.edited:
+        labels.append(NoteEdited(capture_id=capture.capture_id, content_sha256=body))
+    return tuple(labels)
 
 
 def _resolve(state: State, command: Resolve) -> CaptureResolved:
@@ -281,9 +292,7 @@ def _observe(state: State, fact: Observed) -> Events:
         case WriteAnswered():
             return (fact,) if _awaited(state, fact) else ()
         case SynthesisAdvanced() | SynthesisFinished() | SynthesisFailed():
-            if _known(state, "observe", fact.capture_id).status != "begun":
-                raise CommandRejected("observe", "this capture is not being synthesised")
-            return (fact,)
+            return (_synthesis(state, fact),)
         case CompactionNoticed():
             return () if state.compaction_entry == fact.entry else (fact, *_compaction(state))
         case CompactionStarted():
@@ -299,6 +308,14 @@ def _observe(state: State, fact: Observed) -> Events:
             return (fact,)
 
 
+def _synthesis(state: State, fact: SynthesisAdvanced | SynthesisFinished | SynthesisFailed) -> Event:
+    """News of a handoff being made. A finished one whose text is gone has failed too, before it was sent."""
+    status = _known(state, "observe", fact.capture_id).status
+    if status == "begun" or (status == "ready" and isinstance(fact, SynthesisFailed)):
+        return fact
+    raise CommandRejected("observe", "this capture is not being synthesised")
+
+
 def _awaited(state: State, fact: WriteAnswered) -> bool:
     capture = state.capture(fact.capture_id)
     return capture is not None and capture.status == "intended" and capture.attempt == fact.attempt
@@ -306,8 +323,7 @@ def _awaited(state: State, fact: WriteAnswered) -> bool:
 
 def _compaction(state: State) -> Events:
     """What was gathered is due before the context forgets it."""
-    wanted = state.opened is not None and state.opened.policy.on_compact
-    return _request(state, Request(reason="compaction")) if wanted else ()
+    return _request(state, Request(reason="compaction"))
 
 
 def _adoptable(state: State, fact: ReceiptAdopted) -> bool:

@@ -18,6 +18,9 @@ PROBE_SPACING_MS = (0, 2 * SECOND, 10 * SECOND, 60 * SECOND, 300 * SECOND)
 SUBMIT_SPACING_MS = (0, 1 * SECOND, 10 * SECOND, 60 * SECOND, 300 * SECOND)
 """Wait before a write that was not sent is attempted again, by how many attempts there were."""
 
+RECALL_SPACING_MS = (0, 5 * SECOND, 30 * SECOND, 120 * SECOND, 600 * SECOND)
+"""Wait before a round of questions that nobody answered is asked again, by how many there were."""
+
 SYNTHESIS_BACKOFF_MS = (0, 15 * SECOND, 60 * SECOND, 300 * SECOND, 900 * SECOND)
 """Wait before the model is asked again, by how often it failed in a row."""
 
@@ -80,9 +83,10 @@ class Prefetch(_Work, frozen=True):
     """Ask for everything a brief needs that does not depend on the prompt's topic."""
 
     lane: ClassVar[Lane] = "recall"
-    named_by: ClassVar[tuple[str, ...]] = ("reason", "brief_sha256")
+    named_by: ClassVar[tuple[str, ...]] = ("reason", "brief_sha256", "rounds")
     reason: str
     brief_sha256: Sha256 | None
+    rounds: int = 0
 
 
 type Effect = Begin | Synthesise | Submit | Probe | Prefetch
@@ -102,7 +106,7 @@ def due(state: State, policy: Policy, now_ms: int) -> Owed:
     found = (
         _capture_lane(state, policy, now_ms),
         _reconcile_lane(state, policy, now_ms),
-        _recall_lane(state, policy),
+        _recall_lane(state, policy, now_ms),
     )
     effects = tuple(effect for effect, _ in found if effect is not None)
     times = [at_ms for _, at_ms in found if at_ms is not None and at_ms > now_ms]
@@ -174,7 +178,7 @@ def _since(last_ms: int, wait_ms: int, now_ms: int) -> int:
     return last_ms + wait_ms if last_ms <= now_ms else now_ms
 
 
-def _recall_lane(state: State, policy: Policy) -> Turn:
+def _recall_lane(state: State, policy: Policy, now_ms: int) -> Turn:
     """A brief that is due is prepared before the prompt comes, once; a doubt nobody has read yet may change it."""
     opened, recall = state.opened, state.recall
     if opened is None or opened.destination is None or not opened.policy.recall:
@@ -183,4 +187,6 @@ def _recall_lane(state: State, policy: Policy) -> Turn:
         return None, None
     if any(c.status == "in_doubt" and c.probes == 0 for c in state.captures):
         return None, None
-    return Prefetch(recall.due, recall.brief_sha256), None
+    at_ms = _after(recall.asked_ms, RECALL_SPACING_MS, recall.rounds, now_ms)
+    effect = Prefetch(recall.due, recall.brief_sha256, recall.rounds)
+    return (effect, None) if at_ms <= now_ms else (None, at_ms)

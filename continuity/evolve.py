@@ -113,7 +113,7 @@ STEPS: dict[type[Event], Step[Event]] = cast(
         NoteWithdrawn: writes.note_withdrawn,
         CaptureResolved: writes.capture_resolved,
         RecallPlanned: recalls.recall_planned,
-        RecallAnswered: _unchanged,
+        RecallAnswered: recalls.recall_answered,
         RecallFailed: recalls.recall_failed,
         BriefDelivered: recalls.brief_delivered,
         CheckpointReferenced: _unchanged,

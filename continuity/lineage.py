@@ -15,15 +15,6 @@ class Trail(msgspec.Struct, frozen=True):
     branch: BranchId
     tips: tuple[tuple[int, EntryId], ...]
     """(position of the last row with this tip, tip) of the branch's own rows."""
-    position: int
-    """Of the branch's last row."""
-
-    def extended(self, position: int, tip: EntryId | None) -> Trail:
-        """The trail after one more row of this branch."""
-        if tip is None:
-            return Trail(self.branch, self.tips, position)
-        kept = self.tips[:-1] if self.tips and self.tips[-1][1] == tip else self.tips
-        return Trail(self.branch, (*kept, (position, tip)), position)
 
 
 class Stay(msgspec.Struct, frozen=True):

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from journal.events import MemoryConnected, SessionOpened, WriteIntended
+from journal.events import CaptureProbed, MemoryConnected, SessionOpened, WriteIntended
 from journal.events.capture import CaptureKind
-from journal.events.writes import Verdict
+from journal.events.writes import Observation, Verdict
 from journal.ids import BranchId, CallId, CaptureId, EntryId, ProjectName, Sha256, WriterId
 
 type Status = Literal[
@@ -25,6 +25,9 @@ type Status = Literal[
     "superseded",
 ]
 type Evidence = Literal["answered", "read", "on_disk", "indexed", "adopted"]
+
+RUNGS: tuple[Evidence, ...] = ("answered", "adopted", "read", "on_disk", "indexed")
+"""Evidence from the least to the most; a later read never takes a rung away."""
 
 PENDING: frozenset[Status] = frozenset({"intended", "in_doubt", "conflicted"})
 """Statuses of a write whose outcome somebody still has to find out."""
@@ -117,6 +120,9 @@ class Recall(msgspec.Struct, frozen=True):
     """The queries for what is due were planned by the present writer."""
     brief_sha256: Sha256 | None = None
     delivered_ms: int = 0
+    rounds: int = 0
+    """Rounds of questions in a row that nobody answered."""
+    asked_ms: int = 0
     failures: tuple[str, ...] = ()
 
 
@@ -166,3 +172,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def pending(self) -> tuple[Capture, ...]:
         """Captures whose remote outcome is open."""
         return tuple(c for c in self.captures if c.status in PENDING)
+
+
+def our_note(capture: Capture, probed: CaptureProbed) -> Observation | None:
+    """The read in `probed` that found this capture's note; the one with the body we know, if there are several."""
+    ours = [
+        seen
+        for seen in probed.observations
+        if seen.found == "note" and (seen.capture_id, seen.source_tip) == (capture.capture_id, capture.source_tip)
+    ]
+    same = [seen for seen in ours if seen.content_sha256 == capture.content_sha256]
+    return next(iter(same or ours), None)

@@ -29,19 +29,25 @@ _NOT_WRITTEN = (EventRejected, AlreadySubmitted, NoSuchPlace, JournalBusy, Journ
 
 
 class Branch:
-    """One branch as the ledger keeps it: its state, its trail, its causes."""
+    """One branch as the ledger keeps it: its state, its tips, its causes."""
 
     def __init__(self, branch: BranchId) -> None:
         self.state = State(branch=branch)
-        self.trail = Trail(branch, (), 0)
         self.causes = Causes()
+        self._tips: dict[EntryId, int] = {}
+
+    @property
+    def trail(self) -> Trail:
+        """The branch as lineage sees it."""
+        return Trail(self.state.branch, tuple((position, tip) for tip, position in self._tips.items()))
 
     def take(self, row: Row, *, own: bool) -> None:
         """Follow one recorded row; `own` rows are the branch's, others its ancestors'."""
         self.state = evolve(self.state, row)
         self.causes.saw(row)
-        if own:
-            self.trail = self.trail.extended(row.position, row.tip)
+        if own and row.tip is not None:
+            self._tips.pop(row.tip, None)  # a tip that comes again stands where it came last
+            self._tips[row.tip] = row.position
 
 
 class Ledger:
@@ -156,7 +162,6 @@ class Ledger:
             events = decide(kept.state, command)
             with self._committing():
                 child, rows = await self.journal.fork(parent, position, self._records(kept, events, kept.state.tip))
-            kept.trail = Trail(child.branch, (), child.fork_position)
             for row in rows:
                 kept.take(row, own=True)
             self._branches[child.branch] = kept

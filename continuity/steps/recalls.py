@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from continuity.state import OpenCall, Recall, State
-from journal.events import BriefDelivered, RecallFailed, RecallPlanned, ToolAnswered, ToolCalled
+from journal.events import BriefDelivered, RecallAnswered, RecallFailed, RecallPlanned, ToolAnswered, ToolCalled
+from journal.events.recall import ROUND
 from journal.row import Row
 
 
@@ -13,7 +14,15 @@ def recall_planned(state: State, row: Row, event: RecallPlanned) -> State:
     return replace(state, recall=replace(state.recall, planned=True, failures=()))
 
 
+def recall_answered(state: State, row: Row, event: RecallAnswered) -> State:
+    return replace(state, recall=replace(state.recall, rounds=0)) if state.recall.rounds else state
+
+
 def recall_failed(state: State, row: Row, event: RecallFailed) -> State:
+    """A whole round that nobody answered is owed again, later and later."""
+    if event.name == ROUND:
+        again = replace(state.recall, planned=False, rounds=state.recall.rounds + 1, asked_ms=row.at_ms)
+        return replace(state, recall=again)
     failures = (*state.recall.failures, event.name)[-20:]
     return replace(state, recall=replace(state.recall, failures=failures))
 

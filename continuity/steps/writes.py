@@ -6,7 +6,7 @@ from typing import Literal, assert_never
 
 from msgspec.structs import replace
 
-from continuity.state import Capture, Intent, State
+from continuity.state import RUNGS, Capture, Evidence, Intent, State, our_note
 from continuity.steps.captures import doubted, live, put, removed
 from journal.events import (
     CaptureProbed,
@@ -95,7 +95,7 @@ def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:
 
 def _found(capture: Capture, event: CaptureProbed) -> Capture:
     """Take over where the note is and what of it was read."""
-    seen = _our_note(capture, event)
+    seen = our_note(capture, event)
     address = capture.intent.event.address.file_path if capture.intent else None
     return replace(
         capture,
@@ -108,16 +108,14 @@ def _found(capture: Capture, event: CaptureProbed) -> Capture:
     )
 
 
-def _our_note(capture: Capture, event: CaptureProbed) -> Observation | None:
-    ours = [o for o in event.observations if o.found == "note" and o.capture_id == capture.capture_id]
-    same = [o for o in ours if o.content_sha256 == capture.content_sha256]
-    return next(iter(same or ours), None)
-
-
 def _rung(seen: Observation | None) -> Literal["read", "on_disk", "indexed"]:
     if seen is None or seen.by in ("address", "title"):
         return "read"
     return "on_disk" if seen.by == "file" else "indexed"
+
+
+def _higher(one: Evidence | None, other: Evidence) -> Evidence:
+    return one if one is not None and RUNGS.index(one) > RUNGS.index(other) else other
 
 
 def _checked(state: State, event: CaptureProbed) -> State:
@@ -125,10 +123,10 @@ def _checked(state: State, event: CaptureProbed) -> State:
     current = state.checkpoint
     if current is None or current.capture_id != event.capture_id:
         return state
-    seen = _our_note(current, event)
+    seen = our_note(current, event)
     if event.verdict != "present_same" or seen is None:
         return state
-    raised = replace(current, evidence=_rung(seen), checksum=seen.checksum, verdict=event.verdict)
+    raised = replace(current, evidence=_higher(current.evidence, _rung(seen)), checksum=seen.checksum)
     return replace(state, checkpoint=raised)
 
 

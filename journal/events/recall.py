@@ -73,8 +73,12 @@ class CheckpointReferenced(Fact, frozen=True, kw_only=True, tag="checkpoint-refe
     brief_sha256: Digest
 
 
+ROUND = "round"
+"""The name under which a whole round of questions fails: nobody answered any of them."""
+
+
 class RecallFailed(Fact, frozen=True, kw_only=True, tag="recall-failed.v1"):
-    """One query cost itself; the others stand."""
+    """One query cost itself and the others stand; or, by the name `ROUND`, all of them went unanswered."""
 
     name: Word
     error: Word

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from continuity.commands import BeginCapture, Observe, RecordProbe, Resolve, SubmitWrite
 from journal.events import (
@@ -185,6 +186,12 @@ def test_a_synthesis_result_finds_its_capture_among_others() -> None:
     given(*DOUBTED, begun(OTHER_CAPTURE, NEXT_TIP)).when(Observe(finished(OTHER_CAPTURE))).then(finished(OTHER_CAPTURE))
 
 
+def test_a_finished_handoff_whose_text_is_gone_has_failed() -> None:
+    gone = SynthesisFailed(capture_id=CAPTURE, error="body-missing", model_calls=0)
+    given(*READY).when(Observe(gone)).then(gone)
+    given(*READY, intended()).when(Observe(gone)).rejected("not being synthesised")
+
+
 def test_a_failed_synthesis_is_recorded() -> None:
     failed = SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1)
     given(opened(), settled(), begun()).when(Observe(failed)).then(failed)
@@ -223,9 +230,23 @@ def test_a_confirmed_note_read_unchanged_carries_no_label() -> None:
     given(*SAVED).when(probe(seen())).then(probed("present_same", seen()))
 
 
-def test_a_confirmed_note_is_withdrawn_only_after_three_empty_reads() -> None:
+def test_a_confirmed_note_is_withdrawn_only_with_the_proof_of_an_absence() -> None:
     given(*SAVED).when(probe(*NOWHERE)).then(probed("absent_final", *NOWHERE), NoteWithdrawn(capture_id=CAPTURE))
     given(*SAVED).when(probe(missed())).then(probed("absent_open", missed()))
+    silent = replace(probe(*NOWHERE), index_proven=False)
+    given(*SAVED).when(silent).then(probed("absent_open", *NOWHERE, index=False))
+
+
+def test_two_notes_with_our_identity_label_nothing() -> None:
+    several = (seen(), seen("title", path=MOVED, body=OTHER_BODY))
+    given(*SAVED).when(probe(*several)).then(probed("conflicted", *several))
+
+
+def test_the_note_with_our_body_says_where_it_is() -> None:
+    several = (seen("title", path=MOVED, body=BODY), seen("id_search", tip=NEXT_TIP, path="other.md"))
+    given(*SAVED).when(probe(*several)).then(
+        probed("present_same", *several), NoteMoved(capture_id=CAPTURE, file_path=MOVED)
+    )
 
 
 def test_a_confirmed_note_whose_address_another_took_is_not_withdrawn() -> None:

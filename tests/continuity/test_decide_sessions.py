@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from continuity.commands import CloseSession, Fork, Observe, OpenSession, Pause, Request, Resume, Settle
@@ -155,6 +156,37 @@ def test_an_announced_compaction_makes_what_was_gathered_due() -> None:
 def test_a_compaction_owes_nothing_when_the_user_switched_that_off() -> None:
     policy = replace(POLICY, on_compact=False)
     given(opened(policy=policy), settled(10)).when(Observe(NOTICED)).then(NOTICED)
+
+
+@pytest.mark.parametrize("reason", ["quit", "left-session", "left-branch", "compaction"])
+def test_nothing_automatic_is_requested_against_the_main_switch(reason: str) -> None:
+    policy = replace(POLICY, capture=False)
+    given(opened(policy=policy), settled(10)).when(Request(reason=reason)).then()
+
+
+@pytest.mark.parametrize("reason", ["quit", "left-session"])
+def test_the_end_of_a_session_has_a_switch_of_its_own(reason: str) -> None:
+    policy = replace(POLICY, on_shutdown=False)
+    given(opened(policy=policy), settled(10)).when(Request(reason=reason)).then()
+    given(opened(), settled(10)).when(Request(reason=reason)).then(CaptureRequested(reason=reason, focus_sha256=None))
+
+
+def test_leaving_a_branch_is_not_the_end_of_a_session() -> None:
+    policy = replace(POLICY, on_shutdown=False)
+    given(opened(policy=policy), settled(10)).when(Request(reason="left-branch")).then(
+        CaptureRequested(reason="left-branch", focus_sha256=None)
+    )
+
+
+def test_nothing_automatic_is_requested_off_the_record() -> None:
+    given(opened(), settled(10), Paused()).when(Request(reason="quit")).then()
+
+
+def test_a_persons_command_needs_no_switch() -> None:
+    policy = replace(POLICY, capture=False)
+    given(opened(policy=policy), settled(10)).when(Request(reason="command")).then(
+        CaptureRequested(reason="command", focus_sha256=None)
+    )
 
 
 def test_a_compaction_before_the_session_opened_is_only_recorded() -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from continuity.due import (
     PROBE_SPACING_MS,
+    RECALL_SPACING_MS,
     SUBMIT_SPACING_MS,
     SYNTHESIS_BACKOFF_MS,
     Begin,
@@ -23,10 +24,12 @@ from journal.events import (
     CaptureRequested,
     Event,
     Paused,
+    RecallFailed,
     RecallPlanned,
     SessionClosed,
     SynthesisFailed,
 )
+from journal.events.recall import ROUND
 from journal.ids import EntryId
 from tests.facts import (
     BODY,
@@ -56,6 +59,7 @@ LATER = 10_000_000
 NEXT_TIP = EntryId("bb02")
 PLANNED = RecallPlanned(reason="start", topic_sha256=None, queries=())
 QUIET: tuple[Event, ...] = (opened(), PLANNED)
+UNANSWERED = RecallFailed(name=ROUND, error="timeout")
 FAILED = SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1)
 
 
@@ -206,6 +210,14 @@ def test_a_doubted_write_is_read_before_a_brief_is_prepared_for_it_may_be_the_ne
     assert effects(*DOUBTED, probed("present_same", seen())) == (Prefetch("start", None),)
     events = (*DOUBTED, probed("unreachable"))
     assert effects(*events, now_ms=last_ms(*events)) == (Prefetch("start", None),)
+
+
+def test_a_round_that_nobody_answered_is_asked_again_later_and_later() -> None:
+    for rounds in range(1, 7):
+        events: tuple[Event, ...] = (opened(), *((PLANNED, UNANSWERED) * rounds))
+        at_ms = last_ms(*events) + RECALL_SPACING_MS[min(rounds, len(RECALL_SPACING_MS) - 1)]
+        assert owed(*events, now_ms=at_ms - 1) == Owed((), at_ms)
+        assert effects(*events, now_ms=at_ms) == (Prefetch("start", None, rounds),)
 
 
 def test_a_delivered_brief_is_not_prepared_again() -> None:

@@ -22,6 +22,7 @@ from journal.events import (
     NoteMoved,
     NoteWithdrawn,
     Paused,
+    RecallAnswered,
     RecallFailed,
     RecallPlanned,
     ReceiptAdopted,
@@ -36,6 +37,7 @@ from journal.events import (
 )
 from journal.events.capture import CaptureKind
 from journal.events.lifecycle import TipPair
+from journal.events.recall import ROUND
 from journal.events.writes import Decision, Observation, Outcome, Verdict
 from journal.ids import CallId, CaptureId, EntryId, Sha256
 from tests.facts import (
@@ -242,6 +244,12 @@ def test_news_about_a_capture_that_is_not_being_made_changes_nothing() -> None:
         assert state_after(*READY, event).captures == state_after(*READY).captures
 
 
+def test_a_finished_handoff_whose_text_is_gone_is_made_anew() -> None:
+    gone = SynthesisFailed(capture_id=CAPTURE, error="body-missing", model_calls=0)
+    capture = state_after(*READY, gone).captures[0]
+    assert (capture.status, capture.handoff_sha256, capture.progress) == ("begun", None, None)
+
+
 def test_a_finished_checkpoint_is_the_next_basis_and_a_transcript_is_not() -> None:
     assert state_after(*READY).handoff is not None
     transcript = state_after(opened(), settled(), begun(kind="transcript"), finished())
@@ -369,6 +377,19 @@ def test_a_matching_read_raises_the_evidence_of_the_checkpoint() -> None:
     assert checkpoint.evidence == "read"
 
 
+def test_a_later_read_takes_no_rung_away() -> None:
+    indexed = probed("present_same", seen("id_search"))
+    checkpoint = state_after(*SAVED, indexed, probed("present_same", seen())).checkpoint
+    assert checkpoint is not None
+    assert checkpoint.evidence == "indexed"
+
+
+def test_evidence_begins_with_the_first_read_where_there_was_none() -> None:
+    resolved_without = state_after(*DOUBTED, probed("present_same", seen("file"))).checkpoint
+    assert resolved_without is not None
+    assert resolved_without.evidence == "on_disk"
+
+
 def test_a_read_that_does_not_match_raises_nothing() -> None:
     for probe in (
         probed("present_edited", seen(body=OTHER_BODY)),
@@ -453,6 +474,16 @@ def test_planned_recall_is_planned_once_and_keeps_its_failures() -> None:
     assert state_after(opened(), planned, failed).recall.failures == ("tasks",)
     assert len(state_after(opened(), *([failed] * 30)).recall.failures) == 20
     assert state_after(opened(), failed, planned).recall.failures == ()
+
+
+def test_a_round_that_nobody_answered_is_owed_again_and_counted() -> None:
+    planned = RecallPlanned(reason="start", topic_sha256=None, queries=())
+    unanswered = RecallFailed(name=ROUND, error="timeout")
+    recall = state_after(opened(), planned, unanswered, planned, unanswered).recall
+    assert (recall.planned, recall.rounds, recall.failures) == (False, 2, ())
+    answered_one = RecallAnswered(name="tasks", query_sha256=BODY, authoritative=True, hits=())
+    assert state_after(opened(), planned, unanswered, planned, answered_one).recall.rounds == 0
+    assert state_after(opened(), planned, answered_one).recall.rounds == 0
 
 
 def test_a_tool_call_is_open_until_its_outcome_is_known() -> None:

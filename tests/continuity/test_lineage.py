@@ -10,7 +10,7 @@ ONE, TWO = BranchId(1), BranchId(2)
 
 
 def trail(branch: BranchId, *tips: tuple[int, EntryId]) -> Trail:
-    return Trail(branch, tips, tips[-1][0] if tips else 0)
+    return Trail(branch, tips)
 
 
 def test_a_path_that_goes_on_stays_on_its_branch() -> None:
@@ -47,8 +47,3 @@ def test_a_branch_without_a_tip_is_continued_by_any_path() -> None:
 def test_a_fork_goes_to_the_branch_that_shares_most() -> None:
     trails = [trail(ONE, (3, A), (6, B)), trail(TWO, (7, C), (9, D))]
     assert choose((A, C, E), trails, TWO) == ForkAt(TWO, 7, D)
-
-
-def test_a_trail_keeps_one_mark_for_each_stretch_of_one_tip() -> None:
-    grown = trail(ONE).extended(1, A).extended(2, A).extended(3, None).extended(4, B)
-    assert grown == Trail(ONE, ((2, A), (4, B)), 4)
