@@ -84,7 +84,7 @@ class MemoryConnection:
         self.tools_changed = False
         """The server said that its tools are others now."""
         self.stalled = False
-        """The last call that ended did so at its bound. The server may be stuck: a fresh connection is worth a try."""
+        """The last call that ended did so at its bound. If one made after that does too, the server is given up as stuck."""
         self._server = server
         self._dispatcher = dispatcher
         self._leaving = False
@@ -176,14 +176,17 @@ class MemoryConnection:
     async def _request(self, method: str, params: Object, seconds: float, ticket: Ticket) -> Mapping[str, JsonValue]:
         if self.lost:
             raise ConnectionLost("connection-lost", sent=False)
-        noise = self._server.unreadable_count
+        noise, stuck = self._server.unreadable_count, self.stalled
         token = TICKET.set(ticket)
         try:
             with anyio.fail_after(max(seconds, 0)):
                 return cast("Mapping[str, JsonValue]", await self._dispatcher.send_raw_request(method, params))
         except TimeoutError as error:
             self.stalled = True
-            raise self._no_answer(ticket, noise) from error
+            failure = self._no_answer(ticket, noise)
+            if stuck:
+                self._server.give_up()
+            raise failure from error
         except MCPError as error:
             raise self._refusal(error, ticket) from error
         except ValueError as error:

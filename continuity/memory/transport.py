@@ -154,7 +154,7 @@ class ServerProcess:
             while chunk := await _read_some(descriptor):
                 for line in lines.feed(chunk):
                     await self._deliver(line)
-        self._give_up()
+        self.give_up()
 
     async def _deliver(self, line: bytes) -> None:
         if not line.strip():
@@ -179,10 +179,13 @@ class ServerProcess:
             self._written.set()
         with anyio.move_on_after(_LAST_WORDS_SECONDS):
             await self.lost.wait()
-        self._give_up()
+        self.give_up()
 
-    def _give_up(self) -> None:
-        """Closing the inbox is what tells the session, and so every waiting call, that nothing more will come."""
+    def give_up(self) -> None:
+        """Talk to it no more.
+
+        Closing the inbox is what tells the session, and so every waiting call, that nothing more will come.
+        """
         self.outbox.close()
         self._inbox.close()
         self.lost.set()

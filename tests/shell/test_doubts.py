@@ -62,7 +62,7 @@ async def test_a_note_that_is_not_there_is_read_for_again_in_growing_steps(tmp_p
 
 
 async def test_a_note_that_lands_late_settles_the_doubt(tmp_path: Path) -> None:
-    async with rig(tmp_path, timeout_seconds=1.0) as process:
+    async with rig(tmp_path, timeout_seconds=2.0) as process:
         talk = await process.open()
         process.memory.faults(write_note=["hold", "store"])
         capture = await doubted(process, talk)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 
+from continuity.due import PROBE_SPACING_MS
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import Inventory
 from continuity.memory.liveness import group_state
@@ -129,6 +130,21 @@ async def test_what_is_owed_asks_again_for_a_server_that_would_not_start(tmp_pat
         process.memory.faults()
         await until(lambda: talk.state.checkpoint, "a save that nobody asked for again")
         assert len(process.voice.on("link")) == 1
+
+
+async def test_a_server_that_leaves_one_call_after_another_unanswered_is_replaced(tmp_path: Path) -> None:
+    async with rig(tmp_path, timeout_seconds=2.0) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        stuck = process.link.connection
+        process.memory.faults(write_note=["store", "silent"], read_note=["silent"])
+        await talk.turn("two")
+        await until(lambda: process.link.connection is not stuck, "the end of the stuck server")
+        process.memory.faults()
+        process.clock.advance(PROBE_SPACING_MS[1])
+        await until(lambda: not talk.state.pending and not talk.state.captures, "a settled write")
+        assert process.memory.calls()["write_note"] == 2
+        assert process.link.connection is not stuck
 
 
 async def test_a_refused_command_starts_nothing_and_answers_at_once(tmp_path: Path) -> None:
