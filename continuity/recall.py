@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
+from itertools import groupby, zip_longest
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -183,17 +184,24 @@ def _own(project: str, checkpoint: str, size: Limits, *, fresh: bool) -> Iterato
 
 
 def _prior_work(profile: Profile, project: str, size: Limits) -> Iterator[Query]:
-    by = (("repository", profile.repository),) if profile.repository else (("scope", profile.scope),)
-    ways = [("prior-work", by)]
-    if profile.kind == "general":
-        ways.append(("prior-work-by-folder", (("cwd", profile.cwd),)))
-    for name, filters in ways:
+    """A checkpoint made without a branch (a detached head, no commit yet) is general work under the repository's name."""
+    if profile.kind == "coding" and profile.repository is not None:
+        ways = [
+            ("prior-work", "coding_session", ("repository", profile.repository)),
+            ("prior-work-without-branch", "session", ("scope", profile.repository)),
+        ]
+    else:
+        ways = [
+            ("prior-work", "session", ("scope", profile.scope)),
+            ("prior-work-by-folder", "session", ("cwd", profile.cwd)),
+        ]
+    for name, note_type, by in ways:
         yield Query(
             name=name,
             kind="prior_work",
             project=project,
-            note_types=(profile.note_type,),
-            filters=filters,
+            note_types=(note_type,),
+            filters=(by,),
             page_size=size.prior_work,
             after_date=EPOCH_DATE,
         )
@@ -231,12 +239,19 @@ def unread(answers: Sequence[Answer], *, known: AbstractSet[str] = frozenset()) 
     read is withheld where its type, session or status decides.
     """
     wanted: dict[Unread, None] = {}
-    for answer in answers:
-        for hit in answer.hits:
-            silent = answer.query.kind in _NEED_FRONTMATTER and "type" not in hit.metadata
-            if hit.file_path and hit.file_path not in known and (silent or hit.content is None):
-                wanted[Unread(answer.query.project, hit.file_path)] = None
+    for query, hit in _in_turn(answers):
+        silent = query.kind in _NEED_FRONTMATTER and "type" not in hit.metadata
+        if hit.file_path and hit.file_path not in known and (silent or hit.content is None):
+            wanted[Unread(query.project, hit.file_path)] = None
     return tuple(wanted)
+
+
+def _in_turn(answers: Sequence[Answer]) -> Iterator[tuple[Query, Hit]]:
+    """The hits in the order of the plan, but those of prior work in turn: whoever reads only some reads the newest of each."""
+    for prior, several in groupby(answers, key=lambda answer: answer.query.kind == "prior_work"):
+        hits = [[(answer.query, hit) for hit in answer.hits] for answer in several]
+        rows = zip_longest(*hits) if prior else hits
+        yield from (each for row in rows for each in row if each is not None)
 
 
 def select(
@@ -257,17 +272,16 @@ def select(
     seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
     sessions: set[str] = {session} if session else set()
     size = limits or Limits()
-    for answer in answers:
-        for hit in _ordered(answer):
-            where = (answer.query.project, hit.file_path)
-            why = "shown elsewhere" if where in seen else _objection(answer.query, hit, profile)
-            if why is None and _tells_of_a_session(answer.query, hit):
-                why = _repeats(hit, sessions, size.shown_prior_work if answer.query.kind == "prior_work" else None)
-            if why is None:
-                seen.add(where)
-                items.append(_item(answer.query, hit))
-            else:
-                withheld.append(Withheld(answer.query.name, hit.file_path, why))
+    for query, hit in _ordered(answers):
+        where = (query.project, hit.file_path)
+        why = "shown elsewhere" if where in seen else _objection(query, hit, profile)
+        if why is None and _tells_of_a_session(query, hit):
+            why = _repeats(hit, sessions, size.shown_prior_work if query.kind == "prior_work" else None)
+        if why is None:
+            seen.add(where)
+            items.append(_item(query, hit))
+        else:
+            withheld.append(Withheld(query.name, hit.file_path, why))
     return Selection(tuple(items), tuple(withheld))
 
 
@@ -283,11 +297,11 @@ def _item(query: Query, hit: Hit) -> Item:
     )
 
 
-def _ordered(answer: Answer) -> Sequence[Hit]:
-    """Prior work newest first by its own times; everything else as it came."""
-    if answer.query.kind != "prior_work":
-        return answer.hits
-    return sorted(answer.hits, key=_ended, reverse=True)
+def _ordered(answers: Sequence[Answer]) -> Iterator[tuple[Query, Hit]]:
+    """Prior work newest first by its own times, by whichever question it came; everything else as it came."""
+    for prior, several in groupby(answers, key=lambda answer: answer.query.kind == "prior_work"):
+        hits = [(answer.query, hit) for answer in several for hit in answer.hits]
+        yield from sorted(hits, key=lambda found: _ended(found[1]), reverse=True) if prior else hits
 
 
 def _ended(hit: Hit) -> datetime:
@@ -320,6 +334,8 @@ def _objection(query: Query, hit: Hit, profile: Profile) -> str | None:
 
 def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool:
     if profile.kind == "coding":
+        if note_type == "session":
+            return told.get("scope") == profile.repository == told.get("repository", profile.repository)
         return note_type in {"coding_session", ""} and told.get("repository") == profile.repository
     if note_type == "coding_session":
         return False

@@ -53,6 +53,7 @@ def test_coding_work_asks_by_repository() -> None:
     plan = planned(CODING, topic="parser")
     assert list(plan) == [
         "prior-work",
+        "prior-work-without-branch",
         "tasks",
         "decisions",
         "shared-tasks:team",
@@ -64,6 +65,12 @@ def test_coding_work_asks_by_repository() -> None:
     ]
     assert plan["prior-work"].filters == (("repository", "ada/one"),)
     assert plan["prior-work"].note_types == ("coding_session",)
+
+
+def test_coding_work_asks_also_for_what_its_repository_has_without_a_branch() -> None:
+    asked = planned(CODING)["prior-work-without-branch"]
+    assert (asked.kind, asked.note_types, asked.filters) == ("prior_work", ("session",), (("scope", "ada/one"),))
+    assert (asked.page_size, asked.after_date) == (30, "1970-01-01")
 
 
 def test_general_work_asks_by_scope_then_by_folder_and_for_what_changed() -> None:
@@ -123,6 +130,7 @@ def test_a_question_is_known_by_everything_in_it() -> None:
 
 
 TASKS, DECISIONS = planned(CODING)["tasks"], planned(CODING)["decisions"]
+BRANCHLESS = planned(CODING)["prior-work-without-branch"]
 PRIOR, GENERAL_PRIOR = planned(CODING)["prior-work"], planned(GENERAL)["prior-work"]
 BY_FOLDER, RECENT = planned(GENERAL)["prior-work-by-folder"], planned(GENERAL)["recent"]
 AROUND = planned(CODING, checkpoint="main/tau/x")["neighbourhood"]
@@ -185,6 +193,37 @@ def test_general_work_never_sees_a_repositorys_checkpoints(query: Query, kind: s
 )
 def test_a_note_without_a_scope_belongs_to_its_folder(told: dict[str, str], shown: bool) -> None:
     assert (selected(GENERAL, BY_FOLDER, Note("a", told)).items != ()) == shown
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ({"type": "session", "scope": "ada/one"}, True),
+        ({"note_type": "session"}, True),
+        ({"type": "session", "scope": "eve/other"}, False),
+        ({"type": "session", "scope": "ada/one", "repository": "eve/other"}, False),
+        ({"type": "coding_session", "scope": "ada/one", "repository": "eve/other"}, False),
+        ({"type": "coding_session", "scope": "ada/one"}, False),
+        ({}, False),
+    ],
+)
+def test_a_checkpoint_without_a_branch_belongs_to_the_repository_that_is_its_scope(
+    told: dict[str, str], shown: bool
+) -> None:
+    assert (selected(CODING, BRANCHLESS, Note("a", told)).items != ()) == shown
+
+
+def test_a_checkpoint_without_a_branch_is_a_neighbour_of_its_repositorys_work() -> None:
+    told = {"type": "session", "scope": "ada/one", "cwd": "/w/one"}
+    assert paths(selected(CODING, AROUND, Note("a", told))) == ["a"]
+
+
+def test_a_session_is_shown_by_its_newest_note_whether_it_had_a_branch_or_not() -> None:
+    older, other = session("older", "2026-01-01", "s"), session("other", "2026-01-02", "o")
+    newer = Note("newer", {"type": "session", "scope": "ada/one", "ended": "2026-01-03", "session_id": "s"})
+    found = select([Answer(PRIOR, [older, other]), Answer(BRANCHLESS, [newer])], CODING)
+    assert paths(found) == ["newer", "other"]
+    assert [(one.query, one.path) for one in found.withheld] == [("prior-work", "older")]
 
 
 def test_a_neighbour_of_any_other_type_is_shown() -> None:
@@ -271,6 +310,15 @@ def test_what_a_listing_does_not_tell_must_be_read() -> None:
         Answer(AROUND, [Note("p"), Note("")]),
     ]
     assert unread(answers, known=frozenset({"known"})) == (Unread("main", "silent"), Unread("main", "p"))
+
+
+def test_prior_work_is_read_from_each_question_in_turn() -> None:
+    answers = [
+        Answer(PRIOR, [Note("a1"), Note("a2"), Note("both")]),
+        Answer(BRANCHLESS, [Note("b1"), Note("both")]),
+        Answer(TASKS, [Note("t", content=None)]),
+    ]
+    assert [note.file_path for note in unread(answers)] == ["a1", "b1", "a2", "both", "t"]
 
 
 def test_content_nobody_read_is_no_text() -> None:
