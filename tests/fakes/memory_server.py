@@ -238,11 +238,12 @@ class Server:
             text = "# Project Index Required\n\nRun the indexer first."
             return {"content": [_text(text)], "structuredContent": {"result": text}}
         filters: Record = arguments.get("metadata_filters") or {}
-        query = arguments.get("query")
+        query, kinds = arguments.get("query"), arguments.get("note_types")
         found = [
             n | {"type": "entity"}
             for n in self.fake.notes.values()
             if all(n["frontmatter"].get(k) == v for k, v in filters.items())
+            and (not kinds or n["frontmatter"].get("type", "note") in kinds)
             and (query is None or query in n["title"] or query in n["content"])
         ]
         return _json_result({"results": [] if index == "lag" else found, "has_more": False})
