@@ -117,10 +117,8 @@ def _open(state: State, command: OpenSession) -> SessionOpened:
 def _close(state: State, command: CloseSession) -> Events:
     if state.closed:
         return ()
-    owed = [c for c in state.captures if c.status in ("begun", "ready", "intended", "in_doubt")]
-    unsaved = state.gathered.tip or (owed[-1].source_tip if owed else None)
-    drained = unsaved is None
-    return (SessionClosed(reason=command.reason, unsaved_tip=unsaved, drained=drained),)
+    unsaved = state.unsaved_tip
+    return (SessionClosed(reason=command.reason, unsaved_tip=unsaved, drained=unsaved is None),)
 
 
 def _settle(state: State, command: Settle) -> Events:

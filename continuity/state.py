@@ -169,6 +169,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     @property
+    def unsaved_tip(self) -> EntryId | None:
+        """The newest tip whose knowledge is not known to be stored; None when nothing is owed."""
+        owed = [c.source_tip for c in self.captures if c.status in ("begun", "ready", "intended", "in_doubt")]
+        return self.gathered.tip or (owed[-1] if owed else None)
+
+    @property
     def pending(self) -> tuple[Capture, ...]:
         """Captures whose remote outcome is open."""
         return tuple(c for c in self.captures if c.status in PENDING)

@@ -98,6 +98,10 @@ class Projects(msgspec.Struct, frozen=True, kw_only=True):
         found: list[ProjectSource] = [project.source for project in self.projects if project.name == name]
         return found[0] if len(set(found)) == 1 else "unknown"
 
+    def lack(self, name: str) -> bool:
+        """Whether `name` is none of the projects; never when they are not known."""
+        return bool(self.projects) and all(project.name != name for project in self.projects)
+
 
 async def write_note(
     caller: Caller, request: WriteRequest, seconds: float, *, ticket: Ticket | None = None

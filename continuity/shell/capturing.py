@@ -169,6 +169,8 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
     capture = _capture(desk, effect.capture_id, branch)
     if connection is None or described is None or capture is None:
         return
+    if await desk.link.lacks(capture.project):
+        raise _no_project(desk, capture.project)
     await desk.apply(Observe(described), branch=branch)
     request = await _request(desk, capture, branch)
     _disclose(desk, request, described)
@@ -204,6 +206,18 @@ def _unrecorded(capture: Capture) -> WriteAnswered:
         permalink=None,
         checksum=None,
     )
+
+
+def _no_project(desk: Desk, project: str) -> CommandRejected:
+    """A mistyped project would leave a doubt that no reading can settle: nothing is sent, and the names are told."""
+    known = ", ".join(one.name for one in desk.link.projects.projects[:20])
+    desk.voice.say(
+        "project",
+        f"Basic Memory has no project {project!r}, so nothing is saved; what is made is kept. It has: {known}. "
+        "Set `project`, or create it with `bm project add`.",
+        "warning",
+    )
+    return CommandRejected("submit-write", "the server has no such project")
 
 
 def _disclose(desk: Desk, request: WriteRequest, described: MemoryConnected) -> None:

@@ -105,6 +105,12 @@ class MemoryLink:
         asked = self._wanted.is_set() and self._resting is None
         return self.connection is None and (asked or self.status == "connecting")
 
+    async def lacks(self, project: str) -> bool:
+        """Whether the server says that it has no such project; asked again first, for it may be new."""
+        if self.connection is not None and self.projects.lack(project):
+            await self._list_projects(self.connection)
+        return self.projects.lack(project)
+
     def described(self, project: ProjectName | None) -> MemoryConnected | None:
         """Return what is recorded of the connection that is up, for a session that writes to `project`."""
         connection = self.connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
+from typing import Literal
 
 import anyio
 import anyio.to_thread
@@ -17,10 +17,10 @@ from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, adoptable, unmirrored
+from continuity.shell.opening import Guard, journal_path, policy_values
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, sources
 from continuity.shell.runner import SAVING, Runner, Spawn
-from continuity.shell.settings import Settings
 from continuity.state import State
 from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked, JournalUnreadable, RowUnreadable
@@ -30,10 +30,12 @@ from journal.events import (
     CompactionNoticed,
     WorkBegun,
 )
-from journal.events.lifecycle import Level, OpenReason, PolicyValues
-from journal.ids import EntryId, JournalId, ProjectName, SessionId
-from journal.reader import open_reader
+from journal.events.lifecycle import Level, OpenReason
+from journal.ids import JournalId, ProjectName
 from journal.row import Header
+
+type Asked = Literal["due", "kept", "nothing"]
+"""What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new."""
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,16 +138,16 @@ class Session:
                 await self._settle(ledger, view, interrupted=interrupted)
             self._want_server()
 
-    async def request(self, reason: str, focus: str | None = None) -> bool:
-        """Make what was gathered due now; False when nothing new is there to save."""
+    async def request(self, reason: str, focus: str | None = None) -> Asked:
+        """Make what was gathered due now, and tell what came of it."""
         async with self._boundary():
             ledger = self.desk.ledger
             if ledger is None:
-                return False
+                return "nothing"
             digest, bodies = kept(focus) if focus else (None, {})
             rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
             self._want_server(at_once=True)
-            return bool(rows)
+            return "due" if rows else "kept" if ledger.state.unsaved_tip is not None else "nothing"
 
     async def note(self, fact: Observed) -> None:
         """Record what the host announced, after the boundaries before it."""
@@ -211,14 +213,27 @@ class Session:
             self.desk.link.want(at_once=at_once)
 
     @property
+    def begun(self) -> bool:
+        """Whether the journal there is has been looked at."""
+        return self._begun.is_set()
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something the person wants saved is not known to be stored."""
+        state, settings = self.state, self.desk.settings
+        if state is None or self.desk.profile.project is None or state.unsaved_tip is None:
+            return False
+        return bool(state.captures) or (settings.capture_knowledge and settings.summarize_on_shutdown)
+
+    @property
     def state(self) -> State | None:
         """The state of the branch being written, or None without a journal."""
         return self.desk.ledger.state if self.desk.ledger else None
 
     # -- the journal ---------------------------------------------------------
 
-    def _guarded(self) -> _Guard:
-        return _Guard(self._refused)
+    def _guarded(self) -> Guard:
+        return Guard(self._refused)
 
     def _refused(self, error: JournalError) -> None:
         """A journal that is locked may be free at the next prompt; one that cannot be read is left as it is."""
@@ -236,7 +251,7 @@ class Session:
         """Go on in the session's journal if there is one; it is made at the first prompt, and not before."""
         if view.root is None:
             return  # whose journal it would be is not known yet
-        path = await anyio.to_thread.run_sync(_journal_path, self.places, self.desk.session_id, view.root)
+        path = await anyio.to_thread.run_sync(journal_path, self.places, self.desk.session_id, view.root)
         found = path.exists()
         if found:
             ledger = await Ledger.open(path, self.desk.writer, self.desk.clock)
@@ -248,8 +263,7 @@ class Session:
         if found:
             await self._follow(ledger, view)
         await self._open(ledger, self._reason)
-        waiting, self.desk.waiting = self.desk.waiting, []
-        await self.desk.note(*waiting)
+        await self.desk.flush()
         await self._adopt(ledger, view)
         await self._notice_compaction(ledger, view)
         if not prompted:
@@ -350,47 +364,3 @@ class Session:
         elif self.desk.profile.project is not None:
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
         return await recaller.compose(ledger.current, ledger.state, view)
-
-
-class _Guard:
-    """Turns a journal that cannot be used into words: memory stands still, the session goes on."""
-
-    def __init__(self, refused: Callable[[JournalError], None]) -> None:
-        self._refused = refused
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, JournalError):
-            return False
-        self._refused(error)
-        return True
-
-
-def policy_values(settings: Settings) -> PolicyValues:
-    """Return the settings that decisions depend on, as the journal keeps them."""
-    cadence = settings.cadence
-    return PolicyValues(
-        capture=settings.capture_knowledge,
-        recall=settings.auto_recall,
-        on_compact=settings.checkpoint_on_compact,
-        on_shutdown=settings.summarize_on_shutdown,
-        cadence_characters=0 if cadence == "every" else cadence.characters,
-        cadence_ms=0 if cadence == "every" else round(cadence.minutes * 60_000),
-        chunk_chars=settings.summary_chunk_chars,
-        recall_chars=settings.recall_chars,
-    )
-
-
-def _journal_path(places: Places, session_id: SessionId, root: EntryId | None) -> Path:
-    """The session's journal; the same session id with another root is another journal."""
-    usual = places.journal(session_id)
-    if not usual.exists() or root is None or _root(usual) in (root, None):
-        return usual
-    return places.journal(SessionId(f"{session_id}-{root}"))
-
-
-def _root(path: Path) -> EntryId | None:
-    with open_reader(path) as reader:
-        return reader.header.root

@@ -109,8 +109,14 @@ def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | 
     focus = mask(arguments.strip()).text or None
 
     async def request() -> None:
-        if not await session.request("command", focus):
-            living.presence.say("checkpoint", "Nothing new to save since the last checkpoint.")
+        match await session.request("command", focus):
+            case "kept":
+                text = "A checkpoint is kept already and is saved as soon as memory answers; see /bm-status."
+                living.presence.say("checkpoint", text)
+            case "nothing":
+                living.presence.say("checkpoint", session.blocked or "There is nothing new to save.")
+            case "due":
+                living.presence.say("checkpoint", "A checkpoint is being made.")
 
     living.owner.spawn("checkpoint", request)
     return None
@@ -122,6 +128,8 @@ def _offer_tools(
     """Register the tools of the cached inventory, or of the server's own list; yield what is to be said of them."""
     settings = configured.loaded.settings
     inventory = _inventory(configured)
+    if not isinstance(configured.server, ServerSpec):
+        return  # why there is no server is said where it is wanted
     if inventory is None:
         yield "tools", "Memory did not list its tools in time; /reload offers them once it has."
         return

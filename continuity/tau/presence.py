@@ -66,7 +66,7 @@ def _connection(link: MemoryLink | None) -> str:
         return "none"
     connection = link.connection
     if connection is not None:
-        return f"up: {connection.server} {connection.version}, process {connection.process.pid}"
+        return f"up: {connection.server}, reporting version {connection.version}, process {connection.process.pid}"
     return f"{link.status}{f' ({link.error})' if link.error else ''}"
 
 
@@ -78,7 +78,7 @@ def _session(session: Session, now_ms: int) -> list[str]:
     if session.blocked is not None:
         lines.append(f"  journal      {session.blocked}")
     elif desk.ledger is None or state is None:
-        lines.append("  journal      begins with the first prompt")
+        lines.append(f"  journal      {'begins with the first prompt' if session.begun else 'is being opened'}")
     else:
         lines.append(f"  journal      {desk.ledger.path.name}, branch {state.branch} at {state.position}")
         if desk.ledger.missing:

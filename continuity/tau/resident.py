@@ -161,7 +161,17 @@ class Resident:
             with anyio.CancelScope(shield=True):
                 await self.owner.close()
                 for session in sessions:
+                    self._tell_unsaved(session)
                     await session.close("quit")
+
+    def _tell_unsaved(self, session: Session) -> None:
+        if session.unsaved:
+            self.presence.say(
+                f"unsaved:{session.desk.session_id}",
+                "Continuity: the newest work of this session is kept here and not known to be stored in memory. It is "
+                f"saved when the session is resumed: tau --session {session.desk.session_id}",
+                "warning",
+            )
 
     def _failed(self, name: str, error: Exception) -> None:
         self.presence.say("failure", f"Continuity: {name} failed ({type(error).__name__}). See /bm-status.", "error")

@@ -26,7 +26,7 @@ async def test_an_unchanged_tip_is_not_saved_again(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
         await talk.saved("light the lamp")
-        assert not await talk.session.request("command")
+        assert await talk.session.request("command") == "nothing"
         await talk.settle()
         assert process.memory.calls()["write_note"] == 1
 
@@ -37,9 +37,30 @@ async def test_a_small_turn_waits_for_more_unless_it_is_asked_for(tmp_path: Path
         await talk.turn("a little")
         await talk.settle()
         assert talk.events(CaptureBegun) == []
-        assert await talk.session.request("command")
+        assert await talk.session.request("command") == "due"
         await talk.settle()
         assert [begun.reason for begun in talk.events(CaptureBegun)] == ["command"]
+
+
+async def test_what_is_kept_already_is_not_called_nothing(tmp_path: Path) -> None:
+    async with rig(tmp_path, project="mian") as process:
+        talk = await process.open()
+        await talk.turn("light the lamp")
+        await talk.settle()
+        assert await talk.session.request("command") == "kept"
+        assert talk.session.unsaved
+
+
+async def test_a_project_the_server_does_not_have_is_named_and_nothing_is_sent(tmp_path: Path) -> None:
+    async with rig(tmp_path, project="mian") as process:
+        talk = await process.open()
+        await talk.turn("light the lamp")
+        await talk.settle()
+        (said,) = process.voice.on("project")
+        assert "'mian'" in said
+        assert "main" in said
+        assert [capture.status for capture in talk.state.captures] == ["ready"]
+        assert process.memory.calls()["write_note"] == 0
 
 
 async def test_the_next_handoff_is_made_from_the_last_and_from_what_is_new_alone(tmp_path: Path) -> None:

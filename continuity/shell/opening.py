@@ -1,0 +1,57 @@
+"""What opening a session's journal needs to know: where it is, which settings it records, what a refusal means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from continuity.places import Places
+from continuity.shell.settings import Settings
+from journal.errors import JournalError
+from journal.events.lifecycle import PolicyValues
+from journal.ids import EntryId, SessionId
+from journal.reader import open_reader
+
+
+class Guard:
+    """Turns a journal that cannot be used into words: memory stands still, the session goes on."""
+
+    def __init__(self, refused: Callable[[JournalError], None]) -> None:
+        self._refused = refused
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, JournalError):
+            return False
+        self._refused(error)
+        return True
+
+
+def policy_values(settings: Settings) -> PolicyValues:
+    """Return the settings that decisions depend on, as the journal keeps them."""
+    cadence = settings.cadence
+    return PolicyValues(
+        capture=settings.capture_knowledge,
+        recall=settings.auto_recall,
+        on_compact=settings.checkpoint_on_compact,
+        on_shutdown=settings.summarize_on_shutdown,
+        cadence_characters=0 if cadence == "every" else cadence.characters,
+        cadence_ms=0 if cadence == "every" else round(cadence.minutes * 60_000),
+        chunk_chars=settings.summary_chunk_chars,
+        recall_chars=settings.recall_chars,
+    )
+
+
+def journal_path(places: Places, session_id: SessionId, root: EntryId | None) -> Path:
+    """Return the session's journal; the same session id with another root is another journal. Blocking."""
+    usual = places.journal(session_id)
+    if not usual.exists() or root is None or _root(usual) in (root, None):
+        return usual
+    return places.journal(SessionId(f"{session_id}-{root}"))
+
+
+def _root(path: Path) -> EntryId | None:
+    with open_reader(path) as reader:
+        return reader.header.root
