@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from continuity.commands import Command, CommandRejected, Observe, Observed
@@ -15,11 +15,15 @@ from continuity.shell.settings import Settings
 from journal.chain import body_digest
 from journal.codec import clean
 from journal.errors import JournalError
+from journal.events import RecallAnswered, RecallFailed, RecallPlanned
 from journal.ids import BranchId, EntryId, SessionId, Sha256
 from journal.row import Row, WriterRecord
 
 LONGEST_BODY = 4_000_000
 """Characters of one text kept beside the chain."""
+
+MOST_WAITING = 200
+"""Facts kept for a journal that is not made yet."""
 
 
 @dataclass
@@ -38,6 +42,8 @@ class Desk:
     ledger: Ledger | None = None
     waiting: list[Observed] = field(default_factory=list[Observed])
     """Facts from before the journal was made."""
+    dropped: int = 0
+    """How many of them there was no room for."""
     late: list[tuple[Observed, BranchId | None]] = field(default_factory=list[tuple[Observed, BranchId | None]])
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
     stops: int = 0
@@ -70,17 +76,33 @@ class Desk:
     ) -> bool:
         """Record facts that nothing waits for; one that cannot be recorded is counted and said. True if all were."""
         if self.ledger is None:
-            self.waiting.extend(facts)
+            self._keep(facts)
             return False
         try:
-            for fact in facts:
-                await self.ledger.apply(Observe(fact), tip=tip, branch=branch, bodies=bodies)
+            for group in _together(facts):
+                await self.ledger.apply(*map(Observe, group), tip=tip, branch=branch, bodies=bodies)
         except CommandRejected:
             return False
         except JournalError as error:
             self.unrecorded(error)
             return False
         return True
+
+    def _keep(self, facts: Sequence[Observed]) -> None:
+        """Keep `facts` for the journal to come; an old round of questions gives way to newer facts, and is counted."""
+        self.waiting.extend(facts)
+        while len(self.waiting) > MOST_WAITING:
+            rounds = [n for n, fact in enumerate(self.waiting) if n and isinstance(fact, RecallPlanned)]
+            gone = rounds[0] if rounds else 1
+            del self.waiting[:gone]
+            self.dropped += gone
+
+    async def flush(self) -> None:
+        """Record what was kept for the journal, in the order in which it came."""
+        waiting, self.waiting, dropped, self.dropped = self.waiting, [], self.dropped, 0
+        if dropped and self.ledger is not None:
+            self.ledger.missed("before-the-journal", dropped)
+        await self.note(*waiting)
 
     async def outcome(self, fact: Observed, *, branch: BranchId | None = None) -> None:
         """Record what became of a call. If that fails, it is kept until it can be recorded: nobody else knows it."""
@@ -123,6 +145,21 @@ class Desk:
         if digest is None or self.ledger is None:
             return None
         return await self.ledger.journal.body(digest)
+
+
+def _together(facts: Sequence[Observed]) -> Iterator[Sequence[Observed]]:
+    """Yield `facts` in groups that may be recorded at once: the answers of a round depend on no state."""
+    answers: list[Observed] = []
+    for fact in facts:
+        if isinstance(fact, RecallAnswered | RecallFailed):
+            answers.append(fact)
+            continue
+        if answers:
+            yield answers
+            answers = []
+        yield (fact,)
+    if answers:
+        yield answers
 
 
 def kept(text: str) -> tuple[Sha256, dict[Sha256, str]]:

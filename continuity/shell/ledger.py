@@ -123,12 +123,14 @@ class Ledger:
     async def apply(
         self,
         command: Command,
-        *,
+        *more: Command,
         tip: EntryId | None,
         branch: BranchId | None = None,
         bodies: Mapping[Sha256, str] | None = None,
     ) -> tuple[Row, ...]:
         """Decide `command` on its branch and append what it amounts to; return the rows.
+
+        With `more`, all are decided on the same state and land together: only for what does not depend on each other.
 
         Raises:
             CommandRejected: The state does not allow it; nothing was written.
@@ -137,7 +139,7 @@ class Ledger:
         async with self._turn:
             await self._made_certain()
             kept = self._branches[branch or self.current]
-            events = decide(kept.state, command)
+            events = tuple(event for each in (command, *more) for event in decide(kept.state, each))
             if not events:
                 return ()
             if self._gap is not None:
@@ -167,12 +169,12 @@ class Ledger:
             self._branches[child.branch] = kept
             self.current = child.branch
 
-    def missed(self, reason: str) -> None:
-        """Count a notification that could not be recorded; a later append says so."""
+    def missed(self, reason: str, count: int = 1) -> None:
+        """Count notifications that could not be recorded; a later append says so."""
         before = self._gap
         self._gap = Gap(
             reason=reason,
-            count=1 if before is None else before.count + 1,
+            count=count if before is None else before.count + count,
             since_ms=self._clock.now_ms() if before is None else before.since_ms,
         )
 

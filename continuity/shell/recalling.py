@@ -21,7 +21,7 @@ from continuity.shell.reconciling import observe, probed
 from continuity.state import Capture, State
 from journal.errors import JournalError
 from journal.events import RecallAnswered, RecallFailed, RecallPlanned
-from journal.events.recall import HitRef, QueryRef
+from journal.events.recall import ROUND, HitRef, QueryRef
 from journal.ids import BranchId, CaptureId
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class Fetched:
     plan: tuple[Query, ...]
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
     authoritative: dict[str, bool] = field(default_factory=dict[str, bool])
-    failed: list[str] = field(default_factory=list[str])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    """Why a question brought no answer, by its name."""
     capture_id: CaptureId | None = None
     """The checkpoint that was the branch's newest when the questions were asked."""
     checkpoint: notes.NoteRead | None = None
@@ -80,50 +81,58 @@ class Recaller:
 
     async def ready(self, branch: BranchId, seconds: float) -> bool:
         """Wait for the round under way, at most `seconds`, and not again after a wait in vain until one came back."""
-        if self._in_vain:
-            return branch in self._fetched
         with anyio.move_on_after(seconds):
-            while branch not in self._fetched:
+            while branch not in self._fetched and not self._in_vain:
                 await self._came.wait()
         self._in_vain = branch not in self._fetched
         return not self._in_vain
 
     async def prefetch(self, reason: str, branch: BranchId, state: State | None) -> None:
-        """Ask everything that does not depend on the prompt's words."""
+        """Ask everything that does not depend on the prompt's words, all of it within the time one call has.
+
+        What is not answered by then has failed, and a round without any answer has failed as a whole: it is as if
+        nothing had been asked, and the state owes it again, later.
+        """
         connection = self._desk.link.connection
         if connection is None:
             return
-        fetched = await self._planned(connection, reason, branch, state)
-        if fetched is None:
-            return
-        with anyio.move_on_after(self._desk.settings.timeout_seconds):
+        bound = self._desk.settings.timeout_seconds
+        fetched = Fetched(())
+        with anyio.move_on_after(bound):
+            await self._look(connection, fetched, branch, state, bound / 2)
+            await self._plan(fetched, reason, branch, state)
             async with anyio.create_task_group() as group:
-                for query in fetched.plan:
-                    if query.kind != "checkpoint":
-                        group.start_soon(self._ask, connection, query, fetched, branch)
+                for query in _asked_ahead(fetched):
+                    group.start_soon(self._ask, connection, query, fetched)
             await self._read(connection, fetched)
-        if not fetched.answers and fetched.failed:
-            return
         await self._record(fetched, branch)
-        self._fetched[branch] = fetched
-        self._in_vain = False
+        if fetched.answers:
+            self._fetched[branch] = fetched
+        self._in_vain = not fetched.answers
         self._came.set()
         self._came = anyio.Event()
 
-    async def _planned(
-        self, connection: MemoryConnection, reason: str, branch: BranchId, state: State | None
-    ) -> Fetched | None:
+    async def _look(
+        self, connection: MemoryConnection, fetched: Fetched, branch: BranchId, state: State | None, seconds: float
+    ) -> None:
+        """Read the branch's own checkpoint, if it has one; a slow answer leaves time for the questions."""
         checkpoint = state.checkpoint if state else None
-        read = await self._read_checkpoint(connection, state, checkpoint, branch) if state and checkpoint else None
+        if state is None or checkpoint is None:
+            return
+        fetched.capture_id = checkpoint.capture_id
+        with anyio.move_on_after(seconds):
+            fetched.checkpoint = await self._read_checkpoint(connection, state, checkpoint, branch)
+
+    async def _plan(self, fetched: Fetched, reason: str, branch: BranchId, state: State | None) -> None:
+        """Choose the questions and put on record that they are asked."""
+        checkpoint, read = state.checkpoint if state else None, fetched.checkpoint
         gone = read is not None and read.outcome == "missing"
         identifier = None if checkpoint is None or gone else (read and read.permalink) or checkpoint.path
-        plan = plan_recall(self._desk.profile, topic=None, checkpoint=identifier, fresh=True)
-        if not plan:
-            return None
-        queries = tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in plan)
-        await self._desk.note(RecallPlanned(reason=reason, topic_sha256=None, queries=queries), branch=branch)
-        asked_of = checkpoint.capture_id if checkpoint else None
-        return Fetched(plan, capture_id=asked_of, checkpoint=None if gone else read)
+        fetched.plan = plan_recall(self._desk.profile, topic=None, checkpoint=identifier, fresh=True)
+        fetched.checkpoint = None if gone else read
+        queries = tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in fetched.plan)
+        with anyio.CancelScope(shield=True):
+            await self._desk.note(RecallPlanned(reason=reason, topic_sha256=None, queries=queries), branch=branch)
 
     async def _read_checkpoint(
         self, connection: MemoryConnection, state: State, checkpoint: Capture, branch: BranchId
@@ -154,11 +163,10 @@ class Recaller:
                 return await notes.read_note(connection, checkpoint.project, seen.file_path, bound)
         return notes.NoteRead(outcome="missing") if read.outcome == "found" else read
 
-    async def _ask(self, connection: MemoryConnection, query: Query, fetched: Fetched, branch: BranchId) -> None:
+    async def _ask(self, connection: MemoryConnection, query: Query, fetched: Fetched) -> None:
         result = await _asked(connection, query, self._desk.settings.timeout_seconds)
         if result.outcome == "unreachable":
-            fetched.failed.append(query.name)
-            await self._desk.note(RecallFailed(name=query.name, error=result.code or "unreachable"), branch=branch)
+            fetched.failed[query.name] = result.code or "unreachable"
             return
         fetched.answers[query.name] = Answer(query, result.hits)
         fetched.authoritative[query.name] = result.authoritative
@@ -180,15 +188,25 @@ class Recaller:
                 fetched.answers[name] = Answer(answer.query, hits)
 
     async def _record(self, fetched: Fetched, branch: BranchId) -> None:
-        for answer in fetched.in_order:
+        """Record what became of every question, in the order of the plan."""
+        facts: list[RecallAnswered | RecallFailed] = []
+        for query in _asked_ahead(fetched):
+            answer = fetched.answers.get(query.name)
+            if answer is None:
+                error = fetched.failed.setdefault(query.name, "timeout")
+                facts.append(RecallFailed(name=query.name, error=error))
+                continue
             selection = select([answer], self._desk.profile)
             answered = RecallAnswered(
-                name=answer.query.name,
-                query_sha256=answer.query.sha256,
-                authoritative=fetched.authoritative[answer.query.name],
+                name=query.name,
+                query_sha256=query.sha256,
+                authoritative=fetched.authoritative[query.name],
                 hits=(*map(_kept, selection.items), *map(_withheld, selection.withheld)),
             )
-            await self._desk.note(answered, branch=branch)
+            facts.append(answered)
+        if not fetched.answers:
+            facts.append(RecallFailed(name=ROUND, error=next(iter(fetched.failed.values()), "timeout")))
+        await self._desk.note(*facts, branch=branch)
 
     async def compose(self, branch: BranchId, state: State, view: PathView) -> Composed | None:
         """Return the brief of what is known now; None when it would be empty or the model still sees the same."""
@@ -204,7 +222,7 @@ class Recaller:
         )
         if not brief.text or brief.sha256 in view.briefs_in_context:
             return None
-        complete = fetched is not None and not (view.compactions and _is_coming(state))
+        complete = bool(answers) and not (view.compactions and _is_coming(state))
         return Composed(brief, state.checkpoint if own else None, complete, tuple(fetched.failed if fetched else ()))
 
     async def _own(self, fetched: Fetched | None, state: State, view: PathView) -> Item | None:
@@ -232,6 +250,11 @@ def _item(
         checksum=checksum,
         label=label,
     )
+
+
+def _asked_ahead(fetched: Fetched) -> tuple[Query, ...]:
+    """The questions of a round; the checkpoint itself is read before, and not among them."""
+    return tuple(query for query in fetched.plan if query.kind != "checkpoint")
 
 
 async def _asked(connection: MemoryConnection, query: Query, seconds: float) -> SearchResult:

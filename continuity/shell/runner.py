@@ -178,22 +178,29 @@ class Runner:
         return self.desk.profile.project is not None and self.desk.settings.auto_recall
 
     async def _performed(self, effect: Effect, branch: BranchId) -> None:
-        """Perform `effect`. What it did may be owed still if it could not be recorded, so its lane rests then."""
-        stops = self.desk.stops
+        """Perform `effect`. If it could not be recorded or changed nothing, it is owed still, so its lane rests then."""
+        stops, before = self.desk.stops, self._seen(branch)
         try:
             await self._effect(effect, branch)
         except CommandRejected:
-            pass  # the state moved on meanwhile; what it owes now is computed anew
+            pass  # the state moved on meanwhile, or does not allow it; what it owes now is computed anew
         except JournalError as error:
             self.desk.stopped(error)
         except Exception as error:  # noqa: BLE001 - becomes an event and a notice
             self._rest(effect.lane)
             await self._failed(effect, error)
         finally:
-            if self.desk.stops > stops:
+            if self.desk.stops > stops or self._seen(branch) == before:
                 self._rest(effect.lane)
             self._busy.pop(effect.lane, None)
             self.wake()
+
+    def _seen(self, branch: BranchId) -> tuple[object, ...]:
+        """What an effect is computed from; as long as it is the same, the same is owed."""
+        ledger = self.desk.ledger
+        state = ledger.states.get(branch) if ledger else None
+        brought = None if ledger else self.recaller.fetched(branch)
+        return (state and state.position, brought, self.desk.link.connection)
 
     async def _effect(self, effect: Effect, branch: BranchId) -> None:
         match effect:
