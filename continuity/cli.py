@@ -79,33 +79,51 @@ def main() -> None:
         continuity paths
         continuity paths --json
         """,
-        "Say where settings, journals and the extension are, and which of them exist. Nothing is made.",
+        """
+        Say where settings, journals and the extension are, and which of them exist. Nothing is made.
+
+        Of the cached lists of the memory server's tools those are named that there are.
+        """,
     ),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema is in schemas/cli.")
 def paths(*, as_json: bool) -> None:
     """Say where everything is."""
+    from continuity.memory.inventory import InventoryCache
+    from continuity.shell.config import COMPATIBLE_CONFIG, OUR_CONFIG
     from continuity.shim import package_folder
 
     places = _places()
     found = {
         "tau_home": places.tau_home,
-        "settings": places.settings,
-        "compatible_settings": places.compatible_settings,
+        "settings": _named(OUR_CONFIG) or places.settings,
+        "compatible_settings": _named(COMPATIBLE_CONFIG) or places.compatible_settings,
         "extension": places.shim,
         "state": places.state,
-        "inventory": places.inventory,
-        "index": places.index,
         "packages": package_folder(),
     }
+    inventories = InventoryCache(places.state).files()
     if as_json:
         import json
 
-        out(json.dumps({"schema": "continuity.paths/1", **{name: str(path) for name, path in found.items()}}, indent=2))
+        told = {name: str(path) for name, path in found.items()}
+        kept = {"inventories": [str(path) for path in inventories]}
+        out(json.dumps({"schema": "continuity.paths/1", **told, **kept}, indent=2))
         return
     width = max(map(len, found))
-    for name, path in found.items():
+    for name, path in [*found.items(), *(("inventory", path) for path in inventories)]:
         out(f"{name.replace('_', ' '):<{width}}  {escaped(str(path))}{'' if path.exists() else '  (not there)'}")
+
+
+def _named(variable: str) -> Path | None:
+    """The settings file that a variable names, as the extension understands it."""
+    from continuity.shell.settings import expanded
+
+    value = os.environ.get(variable)
+    path = expanded(value, Path.home()) if value else None
+    if path is not None and not path.is_absolute():
+        fail(f"{variable}: must name an absolute path", "unset it, or give an absolute path", MISUSE)
+    return path
 
 
 def _places() -> Places:

@@ -34,16 +34,6 @@ class Places(msgspec.Struct, frozen=True):
         """What Tau loads: it only leads to our package."""
         return self.tau_home / "extensions" / "continuity" / "extension.py"
 
-    @property
-    def inventory(self) -> Path:
-        """The cached list of the memory server's tools."""
-        return self.state / "inventory.json"
-
-    @property
-    def index(self) -> Path:
-        """The index of sessions; it can be rebuilt from the journals at any time."""
-        return self.state / "sessions.json"
-
     def journal(self, session_id: SessionId) -> Path:
         """Return the journal of a session. An id that is no safe file name is replaced by its digest."""
         return self.state / f"{journal_stem(session_id)}.journal"

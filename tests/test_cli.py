@@ -13,7 +13,9 @@ from click.testing import CliRunner
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.cli import main
+from continuity.memory.inventory import Inventory, InventoryCache
 from continuity.shim import source
+from journal.ids import Sha256
 from tests.replay.kit import run
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +95,27 @@ def test_paths_follow_tau_home_and_our_own_variable(tau: Path, tmp_path: Path) -
     assert not tau.exists()
 
 
+def test_paths_name_the_settings_that_a_variable_names(tau: Path, tmp_path: Path) -> None:
+    named = {"TAU_CONTINUITY_CONFIG": str(tmp_path / "ours.json"), "TAU_BASIC_MEMORY_CONFIG": "~/theirs.json"}
+    found = run("paths", "--json", env={**named, "HOME": str(tmp_path)}).json
+    assert (found["settings"], found["compatible_settings"]) == (
+        str(tmp_path / "ours.json"),
+        str(tmp_path / "theirs.json"),
+    )
+
+
+def test_paths_name_the_inventories_that_there_are_and_nothing_that_is_never_made(tau: Path) -> None:
+    assert run("paths", "--json").json["inventories"] == []
+    cache, names = InventoryCache(tau / "state" / "extensions" / "continuity"), [Sha256(c * 64) for c in "ab"]
+    for name in names:
+        cache.save(name, Inventory(server="s", version="1", tools=()))
+    assert run("paths", "--json").json["inventories"] == [str(path) for path in cache.files()]
+    assert [path.exists() for path in cache.files()] == [True, True]
+    lines = run("paths").out.splitlines()
+    assert [line.split()[-1] for line in lines if line.startswith("inventory ")] == [str(p) for p in cache.files()]
+    assert not [line for line in lines if "sessions.json" in line]
+
+
 def test_paths_say_what_is_not_there(tau: Path) -> None:
     tau.mkdir()
     lines = run("paths").out.splitlines()
@@ -100,10 +123,11 @@ def test_paths_say_what_is_not_there(tau: Path) -> None:
     assert lines[1].endswith("(not there)")
 
 
-def test_a_relative_home_is_misuse(tau: Path) -> None:
-    ran = run("paths", env={"TAU_HOME": "relative"})
+@pytest.mark.parametrize("variable", ["TAU_HOME", "CONTINUITY_HOME", "TAU_CONTINUITY_CONFIG"])
+def test_a_relative_place_is_misuse(tau: Path, variable: str) -> None:
+    ran = run("paths", env={variable: "relative"})
     assert (ran.code, ran.out) == (2, "")
-    assert "TAU_HOME" in ran.err
+    assert variable in ran.err
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tau: Path, shim: Path) -> None:

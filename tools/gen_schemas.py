@@ -17,7 +17,7 @@ from replay.shapes import CLI_SHAPES
 ROOT = Path(__file__).resolve().parent.parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FOLDERS = ("schemas/events", "schemas/cli")
-PATHS = ("tau_home", "settings", "compatible_settings", "extension", "state", "inventory", "index", "packages")
+PATHS = ("tau_home", "settings", "compatible_settings", "extension", "state", "packages")
 
 type Schema = dict[str, object]
 
@@ -54,7 +54,11 @@ def _list_of(schema: Schema) -> Schema:
 
 def _paths() -> Schema:
     """`paths` runs without what makes the other shapes, so its schema is written here and a test compares it."""
-    properties: Schema = {"schema": {"const": "continuity.paths/1"}, **{name: {"type": "string"} for name in PATHS}}
+    properties: Schema = {
+        "schema": {"const": "continuity.paths/1"},
+        **{name: {"type": "string"} for name in PATHS},
+        "inventories": {"type": "array", "items": {"type": "string"}},
+    }
     return {
         "$schema": DIALECT,
         "title": "Paths",

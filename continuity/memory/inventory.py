@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import secrets
 from contextlib import suppress
@@ -12,12 +10,15 @@ from typing import NamedTuple
 
 import msgspec
 
+from continuity.capture import digest
 from continuity.memory.calls import Schema
 from continuity.memory.server import ServerSpec, fingerprint, selects_config
 from journal.ids import Sha256
 
 FORMAT = 1
 """Changes when a file written earlier would be misread; such a file is then just not found."""
+
+_NAME = "inventory-{}.json"
 
 
 class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> Sha256:
         """Names what was offered, whatever order it came in."""
         tools = sorted(self.tools, key=lambda tool: tool.name)
-        return _digest([msgspec.to_builtins(tool) for tool in tools])
+        return digest([msgspec.to_builtins(tool) for tool in tools])
 
 
 class Loaded(NamedTuple):
@@ -85,8 +86,12 @@ class InventoryCache:
         _replace(self._path(key), content)
         return True
 
+    def files(self) -> tuple[Path, ...]:
+        """Return the files there are, whatever is in them."""
+        return tuple(sorted(self._folder.glob(_NAME.format("*"))))
+
     def _path(self, key: Sha256) -> Path:
-        return self._folder / f"inventory-{key[:32]}.json"
+        return self._folder / _NAME.format(key[:32])
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,12 +105,7 @@ def inventory_key(spec: ServerSpec) -> Sha256:
 
     The environment enters as a digest only: it may hold credentials.
     """
-    return _digest([FORMAT, spec.command, spec.args, fingerprint(spec.command), selects_config(spec.env)])
-
-
-def _digest(value: object) -> Sha256:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return Sha256(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+    return digest([FORMAT, spec.command, spec.args, fingerprint(spec.command), selects_config(spec.env)])
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -43,8 +43,7 @@ def test_no_session_can_take_the_journal_for_writes_outside_one() -> None:
     assert [HERE.adhoc().name, HERE.adhoc(1).name] == ["x-adhoc.journal", "x-adhoc-1.journal"]
 
 
-def test_the_other_files_are_where_the_papers_say() -> None:
+def test_the_other_files_are_where_the_readme_says() -> None:
     assert HERE.settings == HOME / "continuity.json"
     assert HERE.compatible_settings == HOME / "basic-memory.json"
     assert HERE.shim == HOME / "extensions/continuity/extension.py"
-    assert {HERE.inventory.parent, HERE.index.parent} == {HERE.state}
