@@ -305,7 +305,7 @@ async def child_session(scene: FakeScenario) -> CodingSession:
 async def test_the_status_page_tells_the_truth_about_the_server(scene: FakeScenario) -> None:
     async with lived(scene) as one:
         await one.saved("one")
-        assert "up: Fake Memory 1" in status(one)
+        assert "up: Fake Memory" in status(one)
         assert "evidence: answered" in status(one)
         connection = one.serving.link.connection if one.serving.link else None
         assert connection is not None
@@ -314,7 +314,7 @@ async def test_the_status_page_tells_the_truth_about_the_server(scene: FakeScena
             await connection.wait_lost()
         assert "up:" not in status(one)
         await one.saved("two")
-        await until(lambda: "up: Fake Memory 1" in status(one), "another server")
+        await until(lambda: "up: Fake Memory" in status(one), "another server")
 
 
 def status(one: Lived) -> str:
