@@ -70,8 +70,12 @@ def _stopped(stop: RowUnreadable | None, then: str) -> None:
 @reported
 def log(file: Path, *, as_json: bool, branch: int | None, limit: int | None) -> None:
     """List what was recorded: newest first, with --json oldest first."""
+    from journal.errors import NoSuchPlace
+
     with _opened(file) as reader:
         rows = [row for row in reader.rows() if branch in (None, row.branch)]
+        if branch is not None and not rows and branch not in {row.branch for row in reader.branches}:
+            raise NoSuchPlace(branch)
         shown = rows[-limit:] if limit else rows
         if as_json:
             _log_json(shown)
@@ -171,7 +175,7 @@ def state(file: Path, *, as_json: bool, branch: int | None, at: int | None) -> N
         chosen = reader.last_branch() if branch is None else branch
         found = folded(reader, chosen, at)
         view = state_view(reader.header, chosen, found.state)
-    out(json_text(view) if as_json else state_text(view))
+    out(json_text(view) if as_json else state_text(view, found.state))
     _stopped(found.stop, f"this is the state after {view.position} rows, before that one")
 
 
@@ -223,6 +227,8 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
 
     found = over(paths)
     out(json_text(found.items) if as_json else unproven_text(found.items))
+    for each in found.without:
+        say(f"{each}: no journal was found in this folder")
     for trouble in found.troubles:
         say(trouble)
     raise click.exceptions.Exit(UNREADABLE if found.unreadable else FINDINGS if found.troubles else SOUND)
@@ -310,8 +316,9 @@ def export(file: Path, *, output: Path | None, bodies: bool) -> None:
 
 
 def _write_new(output: Path, lines: Iterable[bytes]) -> None:
+    """Write a file that its owner alone may read, from its first moment on: as private as the journal is."""
     try:
-        with output.open("xb") as stream:
+        with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             try:
                 stream.writelines(lines)
             except BaseException:

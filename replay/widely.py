@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ class Found(NamedTuple):
     troubles: list[str]
     unreadable: bool
     """At least one journal could not be read at all."""
+    without: list[Path]
+    """Folders with no journal in them: nothing open there is nothing looked at."""
 
 
 def over(paths: Sequence[Path]) -> Found:
@@ -26,7 +28,8 @@ def over(paths: Sequence[Path]) -> Found:
     items: list[Unproven] = []
     troubles: list[str] = []
     unreadable = False
-    for path in _journals(paths):
+    journals, without = _journals(paths)
+    for path in journals:
         try:
             with open_reader(path) as reader:
                 for each in unproven(reader, path):
@@ -37,13 +40,17 @@ def over(paths: Sequence[Path]) -> Found:
         except JournalError as error:
             troubles.append(f"error: {error}")
             unreadable = True
-    return Found(sorted(items, key=lambda item: item.since_ms), troubles, unreadable)
+    return Found(sorted(items, key=lambda item: item.since_ms), troubles, unreadable, without)
 
 
-def _journals(paths: Sequence[Path]) -> Iterator[Path]:
-    seen: set[Path] = set()
+def _journals(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the journals at `paths`, each once, and the folders that have none."""
+    found: dict[Path, Path] = {}
+    without: list[Path] = []
     for path in paths:
-        for each in sorted(path.rglob("*.journal")) if path.is_dir() else [path]:
-            if each.resolve() not in seen:
-                seen.add(each.resolve())
-                yield each
+        here = sorted(path.rglob("*.journal")) if path.is_dir() else [path]
+        if not here:
+            without.append(path)
+        for each in here:
+            found.setdefault(each.resolve(), each)
+    return list(found.values()), without

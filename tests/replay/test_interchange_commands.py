@@ -1,5 +1,7 @@
 """`export` and `import` are inverse byte for byte, and neither overwrites or half-makes anything."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,15 @@ def test_what_is_imported_exports_as_the_same_bytes(path: Path, tmp_path: Path, 
     assert run("export", path, "-o", text, *options) == (0, "", "")
     assert run("import", text, "-o", copy).code == 0
     assert run("export", copy, *options).out.encode() == text.read_bytes()
+
+
+def test_an_export_is_its_owners_alone_to_read(path: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        run("export", path, "-o", tmp_path / "a.jsonl")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.jsonl").stat().st_mode) == 0o600
 
 
 def test_bodies_are_exported_only_when_asked_for(path: Path) -> None:

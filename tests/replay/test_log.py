@@ -47,6 +47,11 @@ def test_a_branch_and_a_number_narrow_it(path: Path) -> None:
     assert [(line["branch"], line["position"]) for line in lines] == [(2, 13), (2, 14), (2, 15)]
 
 
+def test_a_branch_that_is_not_there_is_misuse(path: Path) -> None:
+    assert [run(command, path, "--branch", "99")[:2] for command in ("log", "state")] == [(2, ""), (2, "")]
+    assert "there is no branch 99" in run("log", path, "--branch", "99").err
+
+
 def test_a_changed_row_is_listed_as_it_is_and_named(path: Path) -> None:
     with forging.raw(path) as connection:
         forging.without_guards(connection)

@@ -43,6 +43,13 @@ def test_nothing_is_said_to_be_nothing(here: Path) -> None:
     assert run("unproven", here, "--json").json == []
 
 
+def test_a_folder_without_a_journal_is_named(here: Path) -> None:
+    (here / "empty").mkdir()
+    assert run("unproven", here / "empty", "--json") == (0, "[]\n", "empty: no journal was found in this folder\n")
+    recorded(here / "a.journal", *SAVED)
+    assert run("unproven", here).err == ""
+
+
 def test_one_that_cannot_be_read_is_named_and_the_others_are_listed(here: Path) -> None:
     recorded(here / "a.journal", *DOUBTED)
     (here / "b.journal").write_text("no journal")
