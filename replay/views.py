@@ -1,10 +1,11 @@
-"""Shapes as text for people, every word from a journal escaped; it computes nothing that the JSON does not say."""
+"""Shapes as text for people, every word from a journal escaped; a state's text also says what was never sent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from continuity.console import escaped
+from continuity.state import Capture, Gathered, State, Status
 from replay.render import table, utc
 from replay.sentences import counted, short
 from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unproven
@@ -12,8 +13,17 @@ from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unpro
 _NONE = "-"
 
 
-def state_text(view: StateView) -> str:
-    """Return what a branch amounts to."""
+_KEPT: Mapping[Status, str] = {
+    "begun": "begun, not summarised yet",
+    "ready": "ready, not sent yet",
+    "refused": "refused by the server, and stored nowhere else",
+    "lost": "sent, and proven not to be stored",
+}
+"""Statuses of a capture that is here and is no note, in words."""
+
+
+def state_text(view: StateView, state: State) -> str:
+    """Return what a branch amounts to: `view`, which is all the JSON has, and what of `state` waits to be saved."""
     recall, checkpoint = view.recall, view.checkpoint
     rows = [
         ("session", escaped(view.session)),
@@ -34,6 +44,7 @@ def state_text(view: StateView) -> str:
         rows.append(("", _place(pending.project, pending.file_path)))
     if not view.pending:
         rows.append(("pending", "nothing"))
+    rows += _unsaved(state)
     rows.append(("recall", f"due: {escaped(recall.due)}" if recall.due else "nothing due"))
     if recall.brief_sha256 is not None:
         given = utc(recall.delivered_ms) if recall.delivered_ms else _NONE
@@ -41,6 +52,27 @@ def state_text(view: StateView) -> str:
     if recall.failures:
         rows.append(("", f"failed: {escaped(', '.join(recall.failures))}"))
     return "\n".join(table(rows))
+
+
+def _unsaved(state: State) -> list[tuple[str, str]]:
+    """Rows for what is on this machine alone: captures that are no note, and what gathered since the newest began."""
+    waiting = [_waiting(capture) for capture in state.captures if capture.status in _KEPT]
+    rows = [("" if number else "kept", text) for number, text in enumerate(waiting)]
+    if state.gathered.characters or state.gathered.owed:
+        rows.append(("unsaved", _gathered(state.gathered)))
+    return rows
+
+
+def _waiting(capture: Capture) -> str:
+    failed = f", {counted(capture.failures, 'failure')} in a row" if capture.failures else ""
+    return f"{short(capture.capture_id)} {_KEPT[capture.status]}{failed}"
+
+
+def _gathered(gathered: Gathered) -> str:
+    text = f"{counted(gathered.characters, 'character')} in {counted(gathered.messages, 'message')}"
+    since = f" since {utc(gathered.since_ms)}" if gathered.since_ms else ""
+    owed = f", due: {escaped(gathered.owed)}" if gathered.owed else ""
+    return f"{text}{since}{owed}"
 
 
 def _capture(capture_id: str, attempt: int, what: str) -> str:

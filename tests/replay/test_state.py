@@ -5,8 +5,23 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from journal.events import NoteEdited, NoteMoved
-from tests.facts import CAPTURE, DOUBTED, OTHER_BODY, SAVED, probed, seen
+from journal.events import CaptureRequested, Event, NoteEdited, NoteMoved, SynthesisFailed
+from replay.render import utc
+from tests.facts import (
+    CAPTURE,
+    DOUBTED,
+    OTHER_BODY,
+    SAVED,
+    answered,
+    begun,
+    connected,
+    finished,
+    intended,
+    opened,
+    probed,
+    seen,
+    settled,
+)
 from tests.fakes.journals import Recording, recorded
 from tests.journal import kit as forging
 from tests.replay import stories
@@ -65,6 +80,40 @@ def test_a_checkpoint_carries_its_labels(tmp_path: Path) -> None:
     checkpoint = run("state", path, "--json").json["checkpoint"]
     assert (checkpoint["file_path"], checkpoint["labels"]) == ("archive/kept.md", ["moved", "edited"])
     assert "evidence answered, moved since, edited since" in run("state", path).out
+
+
+BEGUN = (opened(), connected(), settled(), begun())
+FAILED = SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1)
+REFUSED = (*BEGUN, finished(), intended(), answered("refused", code="full"))
+
+
+@pytest.mark.parametrize(
+    ("events", "line"),
+    [
+        (BEGUN, "kept        cccccccccc begun, not summarised yet"),
+        ((*BEGUN, FAILED, FAILED), "kept        cccccccccc begun, not summarised yet, 2 failures in a row"),
+        ((*BEGUN, finished()), "kept        cccccccccc ready, not sent yet"),
+        (REFUSED, "kept        cccccccccc refused by the server, and stored nowhere else"),
+    ],
+    ids=["begun", "failing", "ready", "refused"],
+)
+def test_text_shows_what_is_kept_and_is_no_note(tmp_path: Path, events: tuple[Event, ...], line: str) -> None:
+    path = recorded(tmp_path / "a.journal", *events)
+    assert line in run("state", path).out.splitlines()
+    assert run("state", path, "--json").json["pending"] == []
+
+
+def test_text_shows_what_gathered_since_the_newest_capture_began(tmp_path: Path) -> None:
+    story = Recording().append(*BEGUN, settled(120), settled(1, messages=1))
+    since = utc(story.rows[4].at_ms)
+    assert f"unsaved     121 characters in 3 messages since {since}\n" in run("state", story.write(tmp_path / "a")).out
+    story.append(CaptureRequested(reason="quit", focus_sha256=None))
+    assert f"since {since}, due: quit\n" in run("state", story.write(tmp_path / "b")).out
+
+
+def test_text_says_nothing_of_what_is_saved(tmp_path: Path) -> None:
+    lines = run("state", recorded(tmp_path / "a.journal", *SAVED)).out.splitlines()
+    assert [line for line in lines if line.startswith(("kept", "unsaved"))] == []
 
 
 def broken_at_6(path: Path) -> Ran:
