@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
 from continuity import handoff
 from continuity.capture import PublicMessage, address, capture_id
-from continuity.commands import BeginCapture, CommandRejected, Observe, SubmitWrite
+from continuity.commands import BeginCapture, CommandRejected, Observe, Request, SubmitWrite
 from continuity.due import Begin, Submit, Synthesise
 from continuity.handoff import Chunk, Handoff, HandoffRefused, Through
 from continuity.memory.calls import Ticket
@@ -20,7 +21,7 @@ from continuity.shell.desk import Desk, kept
 from continuity.shell.git import git_facts
 from continuity.shell.ports import ModelFailed
 from continuity.state import Capture, State
-from journal.errors import JournalError
+from journal.errors import AlreadySubmitted, JournalError
 from journal.events import (
     MemoryConnected,
     SynthesisAdvanced,
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 HANDOFF_LIMIT_CHARS = 40_000
 """A longer answer is no handoff."""
+
+MASKED_AT_ONCE_CHARS = 20_000
+"""So much is masked in about a millisecond."""
 
 
 async def begin(desk: Desk, effect: Begin, branch: BranchId) -> None:
@@ -96,10 +100,12 @@ class _Synthesis:
         """
         capture, progress = self._capture, self._capture.progress
         messages = await self._desk.source.messages(capture.source_tip)
+        if not messages or messages[-1].entry_id != capture.source_tip:
+            raise ModelFailed("nothing-to-read")  # a tip that was not read is not saved
         prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
         if prior is None:
-            progress = None  # nothing was folded yet, or its text was erased: all is read again
-        masked, self._maskings = mask_messages(messages if prior is None else _new(messages, capture))
+            progress, self._done = None, 0  # nothing was folded yet, or its text was erased: all is read again
+        masked, self._maskings = await _masked(messages if prior is None else _new(messages, capture))
         after = Through(progress.through_entry, progress.through_offset) if progress else None
         focus = await self._desk.body(capture.focus_sha256)
         parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))
@@ -154,6 +160,13 @@ class _Synthesis:
         await self._desk.apply(Observe(finished), branch=self._branch, bodies=bodies)
 
 
+async def _masked(messages: Sequence[PublicMessage]) -> tuple[Sequence[PublicMessage], int]:
+    """Mask across `messages`; much text is masked in a thread, for the host shares our loop."""
+    if sum(len(message.text) for message in messages) <= MASKED_AT_ONCE_CHARS:
+        return mask_messages(messages)
+    return await anyio.to_thread.run_sync(mask_messages, messages)
+
+
 def _new(messages: Sequence[PublicMessage], capture: Capture) -> Sequence[PublicMessage]:
     """What the prior handoff does not cover; all of it, if that handoff's tip is not on this path."""
     for index, message in enumerate(messages):
@@ -173,6 +186,10 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
         raise _no_project(desk, capture.project)
     await desk.apply(Observe(described), branch=branch)
     request = await _request(desk, capture, branch)
+    if request is None:
+        gone = SynthesisFailed(capture_id=capture.capture_id, error="body-missing", model_calls=0)
+        await desk.apply(Observe(gone), branch=branch)
+        return
     _disclose(desk, request, described)
     digest, bodies = kept(json.dumps(request.metadata, sort_keys=True, ensure_ascii=False))
     command = SubmitWrite(
@@ -186,12 +203,29 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
     )
     try:
         rows = await desk.apply(command, branch=branch, bodies=bodies)
+    except AlreadySubmitted:
+        await _overtaken(desk, capture, branch)
+        return
     except JournalError:
         await desk.outcome(_unrecorded(capture), branch=branch)
         raise
     intents = [row.event for row in rows if isinstance(row.event, WriteIntended)]  # on disk from here on
     for intent in intents:
         await _send(desk, connection, request, intent, branch)
+
+
+async def _overtaken(desk: Desk, capture: Capture, branch: BranchId) -> None:
+    """The one submission of this capture is another branch's, which settles it; here newer work takes its place."""
+    desk.voice.say(
+        f"submitted:{capture.capture_id}",
+        "A checkpoint was sent from another branch of this session already and is settled there; "
+        "here the next one takes its place.",
+    )
+    await desk.apply(Request(reason="overtaken"), branch=branch)
+    state = _state(desk, branch)
+    had = state.gathered if state else None
+    if had is not None and had.tip is not None and had.owed is not None:
+        await begin(desk, Begin(had.tip, had.owed), branch)
 
 
 def _unrecorded(capture: Capture) -> WriteAnswered:
@@ -225,7 +259,7 @@ def _disclose(desk: Desk, request: WriteRequest, described: MemoryConnected) -> 
     every = desk.settings.cadence == "every"
     when = "after every turn" if every else "as work gathers, at compactions and at exit"
     desk.voice.say(
-        "destination",
+        f"destination:{desk.session_id}",
         f"Continuity saves masked summaries of this conversation {when} to project {request.project} "
         f"({described.project_source}), folder {request.folder}. Set `capture_knowledge` to false to switch it off.",
     )
@@ -276,16 +310,12 @@ def _tell(desk: Desk, outcome: WriteOutcome) -> None:
             desk.voice.say("save", f"The checkpoint was not sent ({outcome.code}); it is kept.", "warning")
 
 
-async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteRequest:
-    """The note exactly as it will be sent.
-
-    Raises:
-        CommandRejected: The handoff's text is gone; nothing can be sent for it.
-    """
+async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteRequest | None:
+    """The note exactly as it will be sent; None when the handoff's text was erased."""
     text = await desk.body(capture.handoff_sha256)
     made = handoff.from_kept(text) if text is not None else None
     if made is None:
-        raise CommandRejected("submit-write", "the handoff's text was erased")
+        return None
     messages = await desk.source.messages(capture.source_tip)
     profile, git = await git_facts(desk.profile)
     body = handoff.note_body(made, profile.kind, continues=_continued(_state(desk, branch)))
