@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,6 +14,8 @@ from journal.upcast import UPCASTERS, Upcaster
 
 TAGS: Mapping[type[Fact], str] = {kind: str(kind.__struct_config__.tag) for kind in EVENT_TYPES}
 KNOWN = frozenset(TAGS.values())
+
+_PLACE = re.compile(r" - at `(?P<place>\$[a-z0-9_.\[\]]*)`\Z")
 
 _one: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _many: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[Event])
@@ -28,7 +31,7 @@ def encode(event: Event) -> tuple[str, str]:
         payload = canonical(event)
         back = _one.decode(payload)
     except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError) as error:
-        raise EventRejected(f"{type(event).__name__} cannot be stored: {error}") from error
+        raise EventRejected(f"{type(event).__name__} cannot be stored: {fault(error)}") from error
     if back != event or type(back) is not type(event):
         raise EventRejected(f"{type(event).__name__} does not come back as it went in")
     return TAGS[type(event)], payload.decode()
@@ -48,7 +51,7 @@ def decode(type_: str, payload: str | bytes, upcasters: Mapping[str, Upcaster] =
             raise UnknownEvent(f"no event {type_!r} is known here")
         event = _one.decode(payload)
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise EventDamaged(f"{type_}: {error}") from error
+        raise EventDamaged(f"{type_}: {fault(error)}") from error
     if TAGS[type(event)] != type_:
         raise EventDamaged(f"{type_}: the payload says {TAGS[type(event)]}")
     return event
@@ -66,10 +69,23 @@ def decode_many(types: Sequence[str], payloads: Sequence[bytes]) -> list[Event]:
     try:
         events = _many.decode(b"[" + b",".join(payloads) + b"]")
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise EventDamaged(str(error)) from error
+        raise EventDamaged(fault(error)) from error
     if [TAGS[type(event)] for event in events] != list(types):
         raise EventDamaged("a payload is not what its tag says")
     return events
+
+
+def fault(error: Exception) -> str:
+    """Say what kind of fault a decoder or encoder found and in which field; its own words may quote what they found."""
+    told = str(error)
+    if isinstance(error, UnicodeError):
+        return "not UTF-8"
+    if not isinstance(error, msgspec.ValidationError):
+        return "not JSON" if isinstance(error, msgspec.DecodeError) else "a value that JSON cannot hold"
+    if told.startswith("Object contains unknown field"):
+        return "a field that does not belong there"
+    place = _PLACE.search(told)
+    return f"{place['place']} is not what it must be" if place else "not what it must be"
 
 
 def clean(text: str, limit: int) -> str:

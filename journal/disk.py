@@ -39,6 +39,13 @@ INSERT_BODY = "INSERT INTO bodies (digest, text) VALUES (?, ?)"
 _SIDECARS = ("", "-wal", "-shm")
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
+_FAILURES = {
+    sqlite3.SQLITE_READONLY: "it cannot be written to",
+    sqlite3.SQLITE_IOERR: "the file system failed",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "permission denied",
+    sqlite3.SQLITE_CONSTRAINT: "its guards refused it; nothing was written",
+}
 _open_here: list[tuple[int, int]] = []
 
 
@@ -48,15 +55,17 @@ def schema() -> str:
 
 
 def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
-    """Return the error of ours that says what `error` means for the caller."""
+    """Return the error of ours that says what `error` means for the caller, in words of ours: the driver's may quote SQL."""
     code = getattr(error, "sqlite_errorcode", -1) & 0xFF
     if code in _BUSY:
         return JournalBusy(f"{path}: another process holds the write lock; nothing was written")
     if code == sqlite3.SQLITE_FULL:
         return JournalFull(f"{path}: no room; nothing was written")
     if code in _DAMAGED:
-        return JournalDamaged(path, str(error))
-    return StorageFailed(f"{path}: {error}")
+        return JournalDamaged(path, "it cannot be read as a journal")
+    if isinstance(error, OSError):
+        return StorageFailed(f"{path}: {error.strerror or 'the file system failed'}")
+    return StorageFailed(f"{path}: {_FAILURES.get(code, 'the database failed')}")
 
 
 @contextmanager

@@ -69,8 +69,8 @@ def _through(check: Callable[[], Iterable[Damage]]) -> Iterator[Damage]:
         yield from check()
     except JournalDamaged as error:
         yield Damage("file", 0, 0, error.what)
-    except (TypeError, AttributeError) as error:
-        yield Damage("file", 0, 0, f"a column holds a value of another kind: {error}")
+    except (TypeError, AttributeError):
+        yield Damage("file", 0, 0, "a column holds a value of another kind")
 
 
 def _file(reader: Reader) -> Iterator[Damage]:

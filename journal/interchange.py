@@ -172,7 +172,7 @@ class _Import:
             try:
                 self._take(line, header, connection)
             except sqlite3.IntegrityError as error:
-                raise self._refused(str(error)) from error
+                raise self._refused("the journal's guards refuse this line") from error
         if line != _EndLine(branches=len(self._branches), events=self.events, bodies=self._bodies):
             raise self._refused("the counts in the last line are not those of the lines before it")
         if not self._branches:
@@ -189,7 +189,7 @@ class _Import:
         try:
             line = _decoder.decode(raw)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            raise self._refused(str(error)) from error
+            raise self._refused(f"no line of an export: {codec.fault(error)}") from error
         if chain.canonical(line) + b"\n" != raw:
             raise self._refused("not in the one form that export writes")
         return line

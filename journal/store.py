@@ -334,7 +334,7 @@ class Journal:
         if "out of order" in str(error):
             await self._reload()
             return VersionConflict(branch, expected, self.head(branch).position)
-        return StorageFailed(f"{self.path}: {error}; nothing was written")
+        return disk.explain(error, self.path)
 
     async def _checkpoint(self, mode: str) -> bool:
         with disk.explained(self.path):

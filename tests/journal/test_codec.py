@@ -91,6 +91,34 @@ def test_a_payload_that_is_not_what_its_tag_says_is_damaged(payload: str | bytes
         codec.decode("note-moved.v1", payload)
 
 
+@pytest.mark.parametrize(
+    ("payload", "told"),
+    [
+        ('{"capture_id":"hunter2","file_path":"a.md","type":"note-moved.v1"}', "$.capture_id is not what it must be"),
+        ('{"hunter2":1,"type":"note-moved.v1"}', "a field that does not belong there"),
+        ('{"` - at `$.hunter2":1,"type":"note-moved.v1"}', "a field that does not belong there"),
+        ('{"how":"hunter2","characters":1,"type":"work-begun.v1"}', "$.how is not what it must be"),
+        ('{"type":"hunter2"}', "$.type is not what it must be"),
+        ('"hunter2"', "not what it must be"),
+        ("hunter2", "not JSON"),
+        (b"hunter2\xff", "not JSON"),
+        (b'{"type":"note-moved.v1","file_path":"hunter2\xff"}', "not JSON"),
+        ("hunter2\ud800", "not UTF-8"),
+    ],
+)
+def test_what_is_damaged_is_named_by_its_field_and_never_quoted(payload: str | bytes, told: str) -> None:
+    with pytest.raises(EventDamaged) as caught:
+        codec.decode("note-moved.v1", payload)
+    assert str(caught.value) == f"note-moved.v1: {told}"
+    assert caught.value.__cause__ is not None
+
+
+def test_a_value_json_cannot_hold_is_refused_without_its_words() -> None:
+    event = WorkBegun(how=object(), characters=1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(EventRejected, match="WorkBegun cannot be stored: a value that JSON cannot hold"):
+        codec.encode(event)
+
+
 def test_many_are_decoded_in_their_order() -> None:
     stored = [codec.encode(event) for event in SAMPLES]
     found = codec.decode_many([tag for tag, _ in stored], [payload.encode() for _, payload in stored])

@@ -199,3 +199,16 @@ def test_a_drivers_code_becomes_an_error_of_ours(path: Path, code: int | None, e
     if code is not None:
         raised.sqlite_errorcode = code
     assert type(disk.explain(raised, path)) is error
+    assert "words of the driver" not in str(disk.explain(raised, path))
+
+
+def test_no_word_of_the_driver_reaches_a_message_and_all_of_them_stay_with_its_cause(path: Path) -> None:
+    with pytest.raises(JournalDamaged) as caught:
+        disk.create(path, HEADER, lambda connection: connection.execute("SELECT 'a secret' FROM nowhere").close())
+    assert str(caught.value) == f"{path}: it cannot be read as a journal"
+    assert "no such table: nowhere" in str(caught.value.__cause__)
+
+
+def test_the_file_systems_reason_is_said(path: Path) -> None:
+    assert str(disk.explain(PermissionError(13, "Permission denied", "x"), path)) == f"{path}: Permission denied"
+    assert str(disk.explain(OSError("odd"), path)) == f"{path}: the file system failed"

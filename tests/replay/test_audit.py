@@ -51,6 +51,17 @@ def test_a_sound_journal_alone_is_unproven_at_its_tails_and_exits_0(path: Path, 
     assert run("audit", path, "--strict").code == 1
 
 
+@pytest.mark.parametrize("payload", ['{"reason":"hunter2","type":"capture-requested.v1"}', '{"hunter2":1}', "hunter2"])
+def test_what_is_broken_is_named_and_its_payload_never_quoted(path: Path, payload: str) -> None:
+    with forging.raw(path) as connection:
+        forging.without_guards(connection)
+        connection.execute("UPDATE events SET payload = ? WHERE branch = 1 AND position = 3", (payload,))
+    assert ("events", "broken", 1, 3) in findings(path)
+    for command in ("audit", "state", "unproven"):
+        ran = run(command, path)
+        assert "hunter2" not in ran.out + ran.err
+
+
 def test_ok_is_said_when_the_last_row_of_every_branch_is_vouched_for(
     story: Recording, path: Path, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
