@@ -17,14 +17,14 @@ from continuity.shell.link import MemoryLink
 from journal.errors import JournalError
 from journal.events import ToolAnswered, ToolCalled
 from journal.events.writes import Outcome
-from journal.ids import CallId, ProjectName
+from journal.ids import BranchId, CallId, ProjectName
 
 _TARGETS = ("project", "identifier", "title", "directory", "folder", "destination_path", "path")
 _TARGET_CHARS = 500
 
 
 class Call(NamedTuple):
-    """One call of the agent's, and the bound of all of it."""
+    """One call of the agent's, and the bound of all of it: of waiting for a server and of the call itself."""
 
     spec: ToolSpec
     arguments: Object
@@ -34,48 +34,61 @@ class Call(NamedTuple):
 
 async def forward(link: MemoryLink, desk: Desk | None, wanted: Call) -> ToolReply:
     """Make one call of the agent's. A server that is not up is started, and waited for within the call's bound."""
-    spec = wanted.spec
+    spec, deadline = wanted.spec, anyio.current_time() + wanted.seconds
     connection = await link.up(wanted.seconds)
     if connection is None:
         return _not_sent(spec, f"memory is not reachable ({link.error or 'no answer yet'})")
+
+    async def made() -> Bridged:
+        left = deadline - anyio.current_time()
+        return await call(connection, spec, wanted.arguments, left, ticket=wanted.ticket)
+
     if not spec.mutating:
-        return (await call(connection, spec, wanted.arguments, wanted.seconds, ticket=wanted.ticket)).reply
+        return (await made()).reply
     try:
-        call_id = await _commit(desk, spec, wanted.arguments)
+        sent = await _commit(desk, spec, wanted.arguments)
     except (JournalError, CommandRejected):
         return _not_sent(spec, "journal unavailable")
     done: Bridged | None = None
     try:
-        done = await call(connection, spec, wanted.arguments, wanted.seconds, ticket=wanted.ticket)
+        done = await made()
         return done.reply
     finally:
         wanted.ticket.withdraw()
-        await _settled(desk, call_id, done, sent=wanted.ticket.sent)
+        await _settled(sent, done, left=wanted.ticket.sent)
 
 
-async def _settled(desk: Desk | None, call_id: CallId, done: Bridged | None, *, sent: bool) -> None:
+class _Sent(NamedTuple):
+    """A call on disk. Whatever the session does meanwhile, its outcome belongs on the branch it is on."""
+
+    desk: Desk
+    branch: BranchId
+    call_id: CallId
+
+
+async def _settled(sent: _Sent, done: Bridged | None, *, left: bool) -> None:
     """Whatever interrupted the call, what is known of it is recorded before the interruption passes on."""
-    outcome: Outcome = done.outcome if done is not None else "unknown" if sent else "not-sent"
+    outcome: Outcome = done.outcome if done is not None else "unknown" if left else "not-sent"
     code = done.code if done is not None else "interrupted"
-    answered = ToolAnswered(call_id=call_id, outcome=outcome, code=code[:80] if code else None)
+    answered = ToolAnswered(call_id=sent.call_id, outcome=outcome, code=code[:80] if code else None)
     with anyio.CancelScope(shield=True):
-        if desk is not None:
-            await desk.outcome(answered)
+        await sent.desk.outcome(answered, branch=sent.branch)
 
 
-async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> CallId:
+async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> _Sent:
     """Put the call on disk. What it is aimed at is kept masked; its contents are not kept at all.
 
     Raises:
         JournalError, CommandRejected: It is not on disk and must not be sent.
     """
-    if desk is None:
+    if desk is None or desk.ledger is None:
         raise CommandRejected("forward", "no journal")
+    branch = desk.ledger.current
     project = desk.profile.project
     described = desk.link.described(ProjectName(project) if project else None)
     if described is None:
         raise CommandRejected("forward", "no connection")
-    await desk.apply(Observe(described))
+    await desk.apply(Observe(described), branch=branch)
     aimed = {name: str(arguments[name])[:_TARGET_CHARS] for name in _TARGETS if name in arguments}
     digest, bodies = kept(mask(json.dumps(aimed, sort_keys=True, ensure_ascii=False)).text)
     called = ToolCalled(
@@ -85,8 +98,8 @@ async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> CallI
         writer=desk.writer.writer,
         connection=described.connection,
     )
-    await desk.apply(Observe(called), bodies=bodies)
-    return called.call_id
+    await desk.apply(Observe(called), branch=branch, bodies=bodies)
+    return _Sent(desk, branch, called.call_id)
 
 
 def _not_sent(spec: ToolSpec, why: str) -> ToolReply:

@@ -146,8 +146,10 @@ class Session:
                 return "nothing"
             digest, bodies = kept(focus) if focus else (None, {})
             rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
+            if ledger.state.unsaved_tip is None:
+                return "nothing"
             self._want_server(at_once=True)
-            return "due" if rows else "kept" if ledger.state.unsaved_tip is not None else "nothing"
+            return "due" if rows else "kept"
 
     async def note(self, fact: Observed) -> None:
         """Record what the host announced, after the boundaries before it."""
@@ -179,9 +181,8 @@ class Session:
     async def leave(self, wait: Callable[[], None]) -> None:
         """The host goes to another session: what was gathered is captured here, and `wait` is called to see it end."""
         self._left = True  # at once: the host may come back while the request waits its turn
-        if self.desk.settings.summarize_on_shutdown:
-            with self._guarded():
-                await self.request("left-session")
+        with self._guarded():
+            await self.request("left-session")
         wait()
 
     async def end_when_idle(self) -> None:
@@ -200,9 +201,8 @@ class Session:
 
     async def ending(self, seconds: float) -> bool:
         """The host quits: capture what was gathered and wait for what is owed, at most `seconds`."""
-        if self.desk.settings.summarize_on_shutdown:
-            with self._guarded():
-                await self.request("quit")
+        with self._guarded():
+            await self.request("quit")
         if self.desk.ledger is None:
             return True
         return await self.runner.drained(seconds, SAVING)
@@ -278,11 +278,12 @@ class Session:
         )
 
     async def _open(self, ledger: Ledger, reason: OpenReason) -> None:
-        """Record the opening on the current branch, and on every other that still owes a verdict."""
+        """Record the opening on the current branch, and on every other that still owes something."""
         command = self._opening(reason)
         await ledger.apply(command, tip=None)
         for branch, state in ledger.states.items():
-            if branch != ledger.current and (state.captures or state.gathered.owed is not None):
+            owes = state.captures or state.calls or state.gathered.owed is not None
+            if branch != ledger.current and owes:
                 await ledger.apply(command, tip=None, branch=branch)
 
     def _opening(self, reason: OpenReason) -> OpenSession:

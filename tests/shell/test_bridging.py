@@ -187,3 +187,56 @@ async def test_a_call_left_open_by_an_ended_process_is_unknown_to_the_next(tmp_p
         process.memory.faults()
         talk = await process.open(conversation)
         assert [call.unknown for call in talk.state.calls] == [True]
+
+
+async def test_an_outcome_belongs_on_the_branch_of_its_call_wherever_the_session_went(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        kept = talk.conversation.tip
+        await talk.saved("two")
+        process.memory.faults(write_note=["hold", "store"])
+        async with anyio.create_task_group() as group:
+            group.start_soon(forward, process.link, talk.session.desk, write())
+            await until(lambda: talk.events(ToolCalled), "the call")
+            talk.conversation.go_to(kept)
+            await talk.prompt("another way")
+            assert talk.state.branch == 2
+            process.memory.faults()
+            process.memory.release()
+        (called,) = talk.events(ToolCalled)
+        assert [answer.call_id for answer in talk.events(ToolAnswered)] == [called.call_id]
+        assert talk.events(ToolAnswered, 2) == []
+
+
+async def test_a_call_left_open_on_a_branch_that_was_left_is_unknown_to_the_next_process(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await talk.saved("one")
+        kept = conversation.tip
+        await talk.saved("two")
+        process.memory.faults(write_note=["store", "hold"])
+        task = asyncio.ensure_future(forward(process.link, talk.session.desk, write()))
+        await until(lambda: talk.events(ToolCalled), "the call")
+        conversation.go_to(kept)
+        await talk.prompt("another way")
+        path = talk.path
+        await process.kill()
+        await asyncio.wait({task})
+    async with rig(tmp_path) as process:
+        process.memory.faults()
+        await process.open(conversation)
+        assert [call.unknown for call in replayed(path, 1).calls] == [True]
+
+
+async def test_waiting_for_a_server_and_for_its_answer_are_one_bound(tmp_path: Path) -> None:
+    async with rig(tmp_path, project=None) as process:
+        process.memory.faults(tools={"pages": [[]]}, list_memory_projects=[{"sleep": 1.0}], read_note=["silent"])
+        talk = process.session(Conversation())
+        await talk.session.start("startup")
+        started = anyio.current_time()
+        reply = await forward(process.link, talk.session.desk, read(2.0))
+        assert reply.is_error
+        assert process.memory.calls()["read_note"] == 1
+        assert anyio.current_time() - started < 2.7

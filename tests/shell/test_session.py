@@ -320,6 +320,26 @@ async def test_quitting_is_bounded_and_what_is_left_is_owed_by_the_next_start(tm
         assert talk.state.checkpoint is not None
 
 
+async def test_quitting_with_nothing_to_save_starts_no_server(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(initialize="exit")
+        talk = process.session(Conversation())
+        await talk.session.start("startup")
+        await talk.prompt("hello")
+        await until(lambda: process.link.status == "down", "a failure")
+        tried = process.memory.calls()["initialize"]
+        assert await talk.session.ending(BOUND)
+        assert process.memory.calls()["initialize"] == tried
+
+
+async def test_the_switch_of_the_settings_governs_what_a_quit_saves(tmp_path: Path) -> None:
+    async with rig(tmp_path, summarize_on_shutdown=False, cadence={"characters": 100_000, "minutes": 60}) as process:
+        talk = await process.open()
+        await talk.turn("too little to be captured yet")
+        assert await talk.session.ending(BOUND)
+        assert process.memory.calls()["write_note"] == 0
+
+
 async def test_a_quit_waits_for_a_server_that_is_coming_and_for_none_that_is_not(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = process.session(Conversation())
