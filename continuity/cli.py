@@ -9,11 +9,23 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Any, override
 
 import click
 
-from continuity.console import FINDINGS, MISUSE, SOUND, UNREADABLE, escaped, fail, helped, out, say
+from continuity.console import (
+    FINDINGS,
+    MISUSE,
+    SOUND,
+    UNREADABLE,
+    escaped,
+    fail,
+    guarded,
+    helped,
+    is_terminal,
+    out,
+    say,
+)
 
 if TYPE_CHECKING:
     from continuity.places import Places
@@ -24,7 +36,21 @@ GROUP = "continuity.commands"
 
 
 class _Commands(click.Group):
-    """Our own commands, then those that other packages bring."""
+    """Our own commands, then those that other packages bring. None of them ends in a traceback of stdout's."""
+
+    @override
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with guarded():
+            return super().make_context(info_name, args, parent, **extra)
+        raise click.exceptions.Exit(SOUND)  # nobody read the help
+
+    @override
+    def invoke(self, ctx: click.Context) -> object:
+        with guarded():
+            return super().invoke(ctx)
+        raise click.exceptions.Exit(SOUND)
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -185,7 +211,7 @@ def _show(planned: Plan) -> None:
 def _agreed() -> bool:
     import sys
 
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         fail("nothing was written, for there is nobody to ask", "say --yes to do it, --dry-run to look", MISUSE)
     if click.confirm("Do it?", err=True):
         return True

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
-from typing import NoReturn
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from typing import NoReturn, TextIO
 
 import click
 
@@ -34,13 +37,62 @@ def _spelled(char: str) -> str:
 
 def out(text: str) -> None:
     """Write one line or many of data to stdout: UTF-8 into a file or a pipe, what it can show on a terminal."""
-    encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace"))
+    with guarded():
+        stream = _opened(sys.stdout)
+        encoding = stream.encoding if stream.isatty() else "utf-8"
+        click.echo(text.encode(encoding, "backslashreplace"))
+
+
+def out_lines(lines: Iterable[bytes]) -> None:
+    """Write `lines`, each with its end, to stdout as they are."""
+    with guarded():
+        stream = _opened(sys.stdout).buffer
+        stream.writelines(lines)
+        stream.flush()
+
+
+@contextmanager
+def guarded() -> Generator[None]:
+    """Write to stdout within, which may fail.
+
+    A reader that closed early, such as `head`, wants no more: what is left goes nowhere, and the command runs
+    on to the exit code that it would have had. Any other failure ends it in words.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        _leave(sys.stdout)
+    except OSError as error:
+        _leave(sys.stdout)
+        hint = "make it accessible, or name another" if error.filename else "what was printed is not all of it"
+        fail(f"{error.filename or 'standard output'}: {error.strerror or error}", hint, UNREADABLE)
+
+
+def _opened(stdout: TextIO | None) -> TextIO:
+    if stdout is None:
+        fail("standard output is closed", "leave it open, or send it to a file", UNREADABLE)
+    return stdout
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether a person is at the other end; a standard stream that was closed before we began is None."""
+    return stream is not None and stream.isatty()
+
+
+def _leave(stream: TextIO) -> None:
+    """Let what is still buffered go nowhere: Python writes it at exit, and would fail again."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def say(text: str) -> None:
-    """Tell the person something that is no data."""
-    click.echo(escaped(text, keep="\n"), err=True)
+    """Tell the person something that is no data; if nobody can hear it, the exit code still speaks."""
+    try:
+        click.echo(escaped(text, keep="\n"), err=True)
+    except OSError:
+        _leave(sys.stderr)
 
 
 def fail(what: str, hint: str, code: int) -> NoReturn:

@@ -10,11 +10,23 @@ import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from continuity.console import FINDINGS, MISUSE, SOUND, UNREADABLE, escaped, fail, helped, out, say
+from continuity.console import (
+    FINDINGS,
+    MISUSE,
+    SOUND,
+    UNREADABLE,
+    escaped,
+    fail,
+    helped,
+    is_terminal,
+    out,
+    out_lines,
+    say,
+)
 from replay.console import patience, reported
 
 if TYPE_CHECKING:
@@ -37,7 +49,7 @@ def _opened(file: Path) -> Generator[Reader]:
 
 def _color(word: str, color: str) -> str:
     """Color a word on a terminal that wants it."""
-    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    wanted = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return click.style(word, fg=color) if wanted else word
 
 
@@ -309,8 +321,7 @@ def export(file: Path, *, output: Path | None, bodies: bool) -> None:
     with _opened(file) as reader:
         lines = export_lines(reader, bodies=bodies)
         if output is None:
-            sys.stdout.buffer.writelines(lines)
-            sys.stdout.buffer.flush()
+            out_lines(lines)
         else:
             _write_new(output, lines)
 
@@ -358,7 +369,7 @@ def import_(text: Path, *, output: Path) -> None:
 @contextmanager
 def _source(text: Path) -> Generator[BinaryIO]:
     if str(text) == "-":
-        yield sys.stdin.buffer
+        yield _stdin(sys.stdin)
         return
     try:
         stream = text.open("rb")
@@ -366,6 +377,12 @@ def _source(text: Path) -> Generator[BinaryIO]:
         fail(f"{text}: {error.strerror}", "name a text that `continuity export` wrote, or - for stdin", UNREADABLE)
     with stream:
         yield stream
+
+
+def _stdin(stdin: TextIO | None) -> BinaryIO:
+    if stdin is None:
+        fail("standard input is closed", "name a text that `continuity export` wrote", UNREADABLE)
+    return stdin.buffer
 
 
 commands: Mapping[str, click.Command] = {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
 
-from continuity.console import FINDINGS, MISUSE, UNREADABLE, fail, say
+from continuity.console import FINDINGS, MISUSE, UNREADABLE, fail, is_terminal, say
 
 _PATIENCE_SECONDS = 1.0
 
@@ -57,7 +57,7 @@ def _advice(error: Exception) -> tuple[str, int]:
 @contextmanager
 def patience(what: str) -> Generator[None]:
     """Say on a terminal's stderr what is being done if it takes more than a second."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield
         return
     timer = threading.Timer(_PATIENCE_SECONDS, say, (f"{what} ...",))
