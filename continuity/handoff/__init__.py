@@ -1,7 +1,7 @@
 """The handoff: what a model is asked for, what of its answer is taken, and how it becomes a note. It asks no model."""
 
 from continuity.handoff.answer import HEADINGS, Handoff, HandoffRefused, accept_handoff, from_kept, kept_text, sections
-from continuity.handoff.note import neutralised, note_body, note_metadata
+from continuity.handoff.note import note_body, note_metadata
 from continuity.handoff.prompt import END_LINE, INSTRUCTIONS, Chunk, Through, chunks, newest_request, request
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "chunks",
     "from_kept",
     "kept_text",
-    "neutralised",
     "newest_request",
     "note_body",
     "note_metadata",

@@ -45,7 +45,8 @@ def accept_handoff(answer: str, limit: int) -> Handoff | HandoffRefused:
     """Return the handoff in `answer`, of at most `limit` characters, or why there is none.
 
     Text before the first known heading is dropped, frontmatter with it: a body that began with one would choose its
-    own note type. The end line is required, because a stream cut off looks like one that ended.
+    own note type. Nothing else need see to that, for every handoff begins with our own first heading. The end line is
+    required, because a stream cut off looks like one that ended.
     """
     lines = _unwrapped(printable(answer).lstrip("\ufeff").strip())
     if not lines:

@@ -26,7 +26,6 @@ _OBSERVATION = re.compile(r"[-*][ \t]+\[(?P<category>[a-z_]{1,30})\][ \t]+(?P<te
 _ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _LINEAGE = re.compile(r"(?m)^(\s*[-*+][ \t]+(?:continues|derived_from)[ \t]+)\[\[")
 _BLOCKED = re.compile(r"(?i)blocked\b[:,]?[ ]*")
-_FRONTMATTER = re.compile(r"\s*---[ \t]*(?=\r?\n|\Z)")
 _NOTHING = frozenset({"", "none", "none."})
 _OBSERVATION_CHARS = 300
 _OBSERVATIONS_EACH = 12
@@ -149,10 +148,3 @@ def _pull_request(found: PullRequest) -> dict[str, str]:
 def iso(at_ms: int) -> str:
     """Return UTC milliseconds as an ISO time, to the second."""
     return (_EPOCH + timedelta(milliseconds=at_ms)).isoformat(timespec="seconds")
-
-
-def neutralised(text: str) -> str:
-    """Return `text` so that it begins with no frontmatter: a rule of three dashes becomes one of asterisks."""
-    plain = text.lstrip("\ufeff")
-    rule = _FRONTMATTER.match(plain)
-    return f"***{plain[rule.end() :]}" if rule else text

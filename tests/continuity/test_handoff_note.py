@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.capture import content_digest
-from continuity.handoff import Handoff, neutralised, note_body, note_metadata
+from continuity.handoff import END_LINE, Handoff, accept_handoff, from_kept, kept_text, note_body, note_metadata
 from continuity.profile import GitFacts, Profile, PullRequest
 from journal.ids import CaptureId, EntryId, SessionId
 
@@ -174,11 +174,14 @@ def test_every_value_is_text_and_masked() -> None:
     assert {type(value) for value in told.values()} == {str}
 
 
-@pytest.mark.parametrize("text", ["---\ntype: task\n---\nx", "\n ---\nx", "\ufeff---\nx", "---"])
-def test_text_cannot_begin_with_frontmatter(text: str) -> None:
-    assert neutralised(text).startswith("***")
-
-
-@pytest.mark.parametrize("text", ["x\n---\ny", "----\n", "- - -", ""])
-def test_other_text_is_left_alone(text: str) -> None:
-    assert neutralised(text) == text
+@pytest.mark.parametrize("before", ["", "\n ", "\ufeff", "\ufeff\ufeff\n", "\u200b", "Here it is:\n"])
+@pytest.mark.parametrize("fenced", [False, True])
+def test_a_model_cannot_file_its_answer_as_a_task(before: str, fenced: bool) -> None:
+    answer = f"{before}---\ntype: task\nstatus: active\n---\n{TEXT}\n{END_LINE}"
+    made = accept_handoff(f"```markdown\n{answer}\n```" if fenced else answer, 5000)
+    assert isinstance(made, Handoff)
+    for handoff in (made, from_kept(kept_text(made))):
+        assert handoff is not None
+        body = note_body(handoff, "general")
+        assert body.startswith("## Objective\n\nShip the parser.")
+        assert "type: task" not in body
