@@ -17,6 +17,7 @@ from continuity.memory import wire
 from continuity.memory.calls import Answer, Caller, Json, Object, Ticket, payload
 from continuity.memory.errors import CallFailed
 from continuity.memory.search import SearchResult
+from continuity.recall import EPOCH_DATE
 from journal.events.lifecycle import ProjectSource
 from journal.events.writes import Outcome
 
@@ -27,9 +28,6 @@ REFUSALS = frozenset(
 
 ALREADY_EXISTS = "NOTE_ALREADY_EXISTS"
 """No refusal but a question: the note that is there may be the one we wrote."""
-
-EPOCH = "1970-01-01"
-"""Given as `after_date` this leaves nothing out and makes the server sort newest first."""
 
 
 class WriteRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +209,7 @@ async def search_notes(
     note_types: Sequence[str] = (),
     metadata_filters: Mapping[str, str] | None = None,
     page_size: int = 10,
-    after_date: str | None = EPOCH,
+    after_date: str | None = EPOCH_DATE,
 ) -> SearchResult:
     """Search one project, newest first. What is not found may still be there: see `SearchResult.authoritative`."""
     arguments: dict[str, Json] = {"project": project, "page_size": page_size, "output_format": "json"}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from continuity.capture import content_digest
 from continuity.memory.calls import Caller
 from continuity.memory.notes import NoteRead, identify, read_note, search_notes
 from continuity.memory.search import SearchResult
-from journal.events.writes import NoteAddress, Observation
+from journal.events.writes import NoteAddress, Observation, Way
 from journal.ids import CaptureId, EntryId, Sha256
-
-type Way = Literal["address", "title", "id_search"]
 
 _MOST_READ = 10
 """Notes looked into for one search: ours can be several only after copies or moves."""
@@ -79,11 +77,6 @@ def observe(way: Way, note: NoteRead) -> Observation:
         file_path=note.file_path,
         checksum=note.checksum,
     )
-
-
-def reached(observations: Iterable[Observation]) -> bool:
-    """Return whether any of these looks brought something back, a clean miss included."""
-    return any(observation.found != "unreachable" for observation in observations)
 
 
 def _nothing(way: Way) -> Observation:

@@ -43,7 +43,6 @@ class Bridge(NamedTuple):
 
     tools: tuple[ToolSpec, ...]
     left_out: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
     unknown: tuple[str, ...]
     """Names in the user's allow-list that the server does not offer."""
 
@@ -105,7 +104,6 @@ def bridge(tools: Iterable[ListedTool], *, allow: Collection[str] | None = None,
     return Bridge(
         tools=tuple(specs.values()),
         left_out=tuple(left_out),
-        renamed=tuple((spec.original, spec.name) for spec in specs.values() if spec.name != PREFIX + spec.original),
         unknown=tuple(sorted(n for n in allow or () if n not in names and n.removeprefix(PREFIX) not in names)),
     )
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
-from typing import IO, Literal, NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 import anyio
 import anyio.lowlevel
@@ -28,7 +28,6 @@ from continuity.memory.calls import TICKET, Ticket
 from continuity.memory.errors import ConnectFailed
 from continuity.memory.server import ServerSpec
 
-type EndedBy = Literal["eof", "term", "kill", "left"]
 type Inbox = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -131,7 +130,6 @@ class ServerProcess:
         """Set when the server can no longer be talked to."""
         self.unreadable_count = 0
         """Lines of its output that were no JSON-RPC message."""
-        self.ended_by: EndedBy | None = None
         self._popen = popen
         self._stdin, self._stdout = _pipe(popen.stdin), _pipe(popen.stdout)
         self._inbox = inbox
@@ -196,18 +194,12 @@ class ServerProcess:
         self._writing.cancel()
         await self._written.wait()
         self._stdin.close()
-        steps: tuple[tuple[EndedBy, signal.Signals | None, float], ...] = (
-            ("eof", None, grace.eof),
-            ("term", signal.SIGTERM, grace.term),
-            ("kill", signal.SIGKILL, grace.kill),
-        )
-        for name, number, seconds in steps:
-            if number is not None:
-                self._signal(number)
+        if await self._gone_within(grace.eof):
+            return
+        for number, seconds in ((signal.SIGTERM, grace.term), (signal.SIGKILL, grace.kill)):
+            self._signal(number)
             if await self._gone_within(seconds):
-                self.ended_by = name
                 return
-        self.ended_by = "left"
 
     async def _gone_within(self, seconds: float) -> bool:
         with anyio.move_on_after(seconds):

@@ -121,11 +121,6 @@ def public_messages(path: Iterable[Entry]) -> tuple[PublicMessage, ...]:
     )
 
 
-def tip_of(path: Sequence[Entry]) -> EntryId | None:
-    """Return the id of the last public message on `path`."""
-    return next((entry.id for entry in reversed(path) if entry.is_public), None)
-
-
 def receipts_on(path: Iterable[Entry]) -> tuple[Mapping[str, Json], ...]:
     """Return the data of our custom entries on `path`, oldest first."""
     return tuple(entry.data for entry in path if entry.data is not None)

@@ -28,7 +28,6 @@ def tool(name: str, schema: Mapping[str, Json] | None = OBJECT, *, read_only: bo
 def test_a_good_name_is_only_prefixed() -> None:
     offered = bridge([tool("write_note")])
     assert [(spec.name, spec.original) for spec in offered.tools] == [("bm_write_note", "write_note")]
-    assert not offered.renamed
 
 
 @given(st.lists(st.text(min_size=1, max_size=90), max_size=30))
@@ -48,9 +47,9 @@ def test_names_that_meet_after_cleaning_stay_apart_in_any_order() -> None:
     assert len(set(one.values())) == 4
 
 
-def test_a_name_the_host_has_taken_is_renamed_and_said() -> None:
+def test_a_name_the_host_has_taken_is_another_of_the_same_tool() -> None:
     offered = bridge([tool("status")], taken={"bm_status"})
-    assert offered.renamed == (("status", offered.tools[0].name),)
+    assert offered.tools[0].original == "status"
     assert offered.tools[0].name.startswith("bm_status_")
 
 

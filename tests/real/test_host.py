@@ -14,7 +14,7 @@ from tau_agent.messages import CustomMessage
 from tau_coding.extensions import ExtensionAPI
 
 from continuity.tau import host
-from continuity.tau.entries import BRIEF_TYPE, Entry, Json, context_of, receipts_on, tip_of
+from continuity.tau.entries import BRIEF_TYPE, Entry, Json, context_of, public_messages, receipts_on
 from continuity.tau.host import Context, Message, Reason, Tau
 from continuity.tau.insertion import Insertion, Outstanding
 from continuity.tau.session_file import ActivePath, SessionFile
@@ -169,7 +169,7 @@ async def test_the_path_of_a_prompt_ends_at_the_prompt(live: LiveSession, watch:
     await live.prompt("first")
     await live.prompt("second")
     assert all(path.matched for path in watch.paths)
-    assert tip_of(watch.paths[1].entries) == await last(live, "user")
+    assert public_messages(watch.paths[1].entries)[-1].entry_id == await last(live, "user")
     texts = [entry.text for entry in watch.paths[1].entries if entry.is_public]
     assert texts == ["first", "Answer to: first", "second"]
 

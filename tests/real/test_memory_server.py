@@ -230,7 +230,7 @@ async def test_every_tool_is_offered_under_its_own_name_and_kept(
     inventory = await memory.list_tools(SECONDS)
     offered = tools.bridge(inventory.tools)
     assert {"bm_write_note", "bm_read_note", "bm_search_notes", "bm_build_context"} <= {s.name for s in offered.tools}
-    assert (offered.left_out, offered.renamed, inventory.notices) == ((), (), ())
+    assert (offered.left_out, inventory.notices) == ((), ())
     assert {s.name: s.mutating for s in offered.tools}["bm_write_note"]
     assert not {s.name: s.mutating for s in offered.tools}["bm_search_notes"]
     cache = InventoryCache(tmp_path)

@@ -36,7 +36,6 @@ from continuity.tau.entries import (
     context_of,
     public_messages,
     receipts_on,
-    tip_of,
 )
 from continuity.tau.session_file import SessionFile
 from journal.ids import EntryId
@@ -258,7 +257,7 @@ def test_public_is_what_a_person_said_and_what_the_assistant_finished(file: Sess
         ("a2", "assistant", "done and dusted"),
     ]
     assert public_messages(entries)[1].at_ms == 9
-    assert tip_of(entries) == "a2"
+    assert [message.entry_id for message in public_messages(entries)][-1] == "a2"
     assert "secret" not in repr(entries)
     assert "payload" not in repr(entries)
 
@@ -298,7 +297,7 @@ def test_a_label_and_a_receipt_do_not_move_the_tip(file: SessionFile, path: Path
         BranchSummaryEntry(id="b1", parent_id="r1", summary="elsewhere"),
     )
     file.read_new()
-    assert tip_of(file.active_path().entries) == "u1"
+    assert [message.entry_id for message in public_messages(file.active_path().entries)] == ["u1"]
 
 
 def test_a_compaction_takes_what_came_before_out_of_context(file: SessionFile, path: Path) -> None:
