@@ -26,7 +26,8 @@ _OBSERVATION = re.compile(r"[-*][ \t]+\[(?P<category>[a-z_]{1,30})\][ \t]+(?P<te
 _ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _LINEAGE = re.compile(r"(?m)^(\s*[-*+][ \t]+(?:continues|derived_from)[ \t]+)\[\[")
 _BLOCKED = re.compile(r"(?i)blocked\b[:,]?[ ]*")
-_NOTHING = frozenset({"", "none", "none."})
+_NOTHING = re.compile(r"(?i)(?:none|nothing|n/a)?(?: (?:yet|so far|recorded|known|given|stated))?\.?")
+"""How models spell that a section has nothing to say."""
 _OBSERVATION_CHARS = 300
 _OBSERVATIONS_EACH = 12
 _VALUE_CHARS = 1000
@@ -74,7 +75,7 @@ def _derived(text: str, kind: ProfileKind) -> Iterator[tuple[str, str]]:
 def _lines(category: str, items: Sequence[str]) -> Iterator[tuple[str, str]]:
     for item in items[:_OBSERVATIONS_EACH]:
         text = one_line(item, _OBSERVATION_CHARS)
-        if text.lower() not in _NOTHING:
+        if not _NOTHING.fullmatch(text):
             yield category, text
 
 

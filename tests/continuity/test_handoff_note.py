@@ -90,8 +90,9 @@ def test_a_general_note_has_its_own_categories() -> None:
     assert "## Relations" not in body
 
 
-def test_a_section_that_says_none_gives_no_observation() -> None:
-    assert note_body(Handoff(NONE, "", 0), "coding").endswith(
+@pytest.mark.parametrize("nothing", ["None.", "none recorded.", "Nothing yet", "None so far.", "N/A"])
+def test_a_section_that_says_none_gives_no_observation(nothing: str) -> None:
+    assert note_body(Handoff(NONE.replace("None.", nothing), "", 0), "coding").endswith(
         "## Observations\n\n- [summary] Do it.\n- [next_step] Do it.\n"
     )
 
