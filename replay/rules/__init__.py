@@ -50,7 +50,7 @@ PROVES: Mapping[RuleId, str] = {
     "verdicts": "Every verdict is what its recorded reads prove about the intent.",
     "inheritance": "No branch touched a write that another branch began; a fork inherits what is confirmed and no more.",
     "causes": "Every cause is an earlier row of the same history.",
-    "refold": "What the live process derived from its state is what replaying the rows derives.",
+    "refold": "Every opening, close, fork, capture and intent is what deciding it again, in the replayed state, gives.",
     "anchors": "Every receipt that the session holds about this journal names a row that is still here, unchanged.",
     "receipts": "Every receipt of a confirmed write has its confirmation in this journal.",
     "tail": "A receipt outside the file vouches for every row, so none was cut off at the end.",

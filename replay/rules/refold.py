@@ -1,4 +1,4 @@
-"""Derives again what events say was derived from the state; a difference means that replay is not what was lived."""
+"""Decides openings, closes, forks, captures and intents again, in the replayed state; what was observed it takes as it is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
-from continuity.commands import BeginCapture, CloseSession, Command, CommandRejected, Fork, OpenSession
+from continuity.commands import BeginCapture, CloseSession, Command, CommandRejected, Fork, OpenSession, SubmitWrite
 from continuity.decide import decide
 from continuity.state import State
-from journal.events import BranchForked, CaptureBegun, Event, SessionClosed, SessionOpened
+from journal.events import BranchForked, CaptureBegun, Event, SessionClosed, SessionOpened, WriteIntended
 
 
 def differences(state: State, event: Event) -> Iterator[str]:
@@ -62,6 +62,16 @@ def _command(event: Event) -> Command | None:
                 project=event.project,
                 source_tip=event.source_tip,
                 reason=event.reason,
+            )
+        case WriteIntended():
+            return SubmitWrite(
+                capture_id=event.capture_id,
+                address=event.address,
+                content_sha256=event.content_sha256,
+                note_type=event.note_type,
+                metadata_sha256=event.metadata_sha256,
+                writer=event.writer,
+                connection=event.connection,
             )
         case _:
             return None
