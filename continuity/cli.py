@@ -117,7 +117,6 @@ def paths(*, as_json: bool) -> None:
     """Say where everything is."""
     from continuity.memory.inventory import InventoryCache
     from continuity.shell.config import COMPATIBLE_CONFIG, OUR_CONFIG
-    from continuity.shim import package_folder
 
     places = _places()
     found = {
@@ -126,9 +125,12 @@ def paths(*, as_json: bool) -> None:
         "compatible_settings": _named(COMPATIBLE_CONFIG) or places.compatible_settings,
         "extension": places.shim,
         "state": places.state,
-        "packages": package_folder(),
+        "packages": _package_folder(),
     }
-    inventories = InventoryCache(places.state).files()
+    try:
+        inventories = InventoryCache(places.state).files()
+    except OSError:  # of its folder it is said below
+        inventories = ()
     if as_json:
         import json
 
@@ -137,8 +139,23 @@ def paths(*, as_json: bool) -> None:
         out(json.dumps({"schema": "continuity.paths/1", **told, **kept}, indent=2))
         return
     width = max(map(len, found))
+    closed: list[str] = []
     for name, path in [*found.items(), *(("inventory", path) for path in inventories)]:
-        out(f"{name.replace('_', ' '):<{width}}  {escaped(str(path))}{'' if path.exists() else '  (not there)'}")
+        out(f"{name.replace('_', ' '):<{width}}  {escaped(str(path))}{_standing(path, closed)}")
+    if closed:
+        fail("\n       ".join(closed), "make it accessible to see what is there", UNREADABLE)
+
+
+def _standing(path: Path, closed: list[str]) -> str:
+    """What is to be said of a path that is not simply there; why it could not be looked at goes to `closed`."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "  (not there)"
+    except OSError as error:
+        closed.append(f"{path}: {error.strerror}")
+        return "  (cannot be looked at)"
+    return ""
 
 
 def _named(variable: str) -> Path | None:
@@ -180,19 +197,26 @@ def _places() -> Places:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 def install(*, dry_run: bool, yes: bool) -> None:
     """Put the extension into Tau."""
-    from continuity.shim import Misplaced, package_folder, plan
+    from continuity.shim import plan
 
     if dry_run and yes:
         fail("--dry-run and --yes exclude each other", "give one of them", MISUSE)
     try:
-        planned = plan(_places().shim, package_folder())
-    except Misplaced as error:
-        fail(f"the packages lie in different folders: {error}", "run the `continuity` of one installation", FINDINGS)
+        planned = plan(_places().shim, _package_folder())
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}", "make it readable, or move it away", UNREADABLE)
     _show(planned)
     if planned.standing != "current" and not dry_run and (yes or _agreed()):
         _write(planned)
+
+
+def _package_folder() -> Path:
+    from continuity.shim import Misplaced, package_folder
+
+    try:
+        return package_folder()
+    except Misplaced as error:
+        fail(f"the packages lie in different folders: {error}", "run the `continuity` of one installation", FINDINGS)
 
 
 def _show(planned: Plan) -> None:

@@ -175,9 +175,12 @@ def recognise(path: Path) -> None:
 
     Raises:
         JournalUnreadable: It is not; it was left as it is.
+        OSError: It cannot be looked at.
     """
-    if not os.path.lexists(path):
-        raise JournalMissing(path, "no such file")
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise JournalMissing(path, "no such file") from error
     if not path.is_file() or not path.stat().st_size:
         raise NotAJournal(path, "an empty file is not a journal" if path.is_file() else "not a file")
     try:

@@ -1,4 +1,4 @@
-"""The offline commands: they read journals, and write only what `export` and `import` are told to make.
+"""The offline commands that look: they read journals, and write nothing.
 
 Everything but click is imported inside a command, so that `continuity --help` stays quick.
 """
@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from continuity.console import (
     FINDINGS,
-    MISUSE,
     SOUND,
     UNREADABLE,
     escaped,
@@ -24,27 +22,18 @@ from continuity.console import (
     helped,
     is_terminal,
     out,
-    out_lines,
     say,
 )
-from replay.console import patience, reported
+from replay.carrying import export, import_
+from replay.console import FILE, opened, reported
 
 if TYPE_CHECKING:
     from journal.errors import RowUnreadable
     from journal.reader import Reader
     from journal.row import RawRow
 
-_FILE = click.Path(path_type=Path)
-_file = click.argument("file", type=_FILE)
+_file = click.argument("file", type=FILE)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema is in schemas/cli.")
-
-
-@contextmanager
-def _opened(file: Path) -> Generator[Reader]:
-    from journal.reader import open_reader
-
-    with patience(f"reading {file}"), open_reader(file) as reader:
-        yield reader
 
 
 def _color(word: str, color: str) -> str:
@@ -84,7 +73,7 @@ def log(file: Path, *, as_json: bool, branch: int | None, limit: int | None) -> 
     """List what was recorded: newest first, with --json oldest first."""
     from journal.errors import NoSuchPlace
 
-    with _opened(file) as reader:
+    with opened(file) as reader:
         rows = [row for row in reader.rows() if branch in (None, row.branch)]
         if branch is not None and not rows and branch not in {row.branch for row in reader.branches}:
             raise NoSuchPlace(branch)
@@ -144,7 +133,7 @@ def show(file: Path, reference: str, *, as_json: bool) -> None:
     from replay.render import json_text
     from replay.timeline import details, shown_event
 
-    with _opened(file) as reader:
+    with opened(file) as reader:
         row = find(reader, reference)
         event = shown_event(reader, row)
     if as_json:
@@ -183,7 +172,7 @@ def state(file: Path, *, as_json: bool, branch: int | None, at: int | None) -> N
     from replay.render import json_text
     from replay.views import state_text
 
-    with _opened(file) as reader:
+    with opened(file) as reader:
         chosen = reader.last_branch() if branch is None else branch
         found = folded(reader, chosen, at)
         view = state_view(reader.header, chosen, found.state)
@@ -211,7 +200,7 @@ def branches(file: Path, *, as_json: bool) -> None:
     from replay.render import json_text
     from replay.views import branches_text
 
-    with _opened(file) as reader:
+    with opened(file) as reader:
         view = branches_view(reader)
     out(json_text(view) if as_json else branches_text(view))
 
@@ -225,10 +214,13 @@ def branches(file: Path, *, as_json: bool) -> None:
         """,
         """
         List writes and tool calls of which nobody knows what became, over journals or folders of them.
+
+        The exit code is 0 however many there are: it says that all of it was looked at. 1 when a journal is broken,
+        and 3 when something cannot be read.
         """,
     ),
 )
-@click.argument("paths", type=_FILE, nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", type=FILE, nargs=-1, required=True, metavar="PATH...")
 @_json
 @reported
 def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
@@ -238,11 +230,14 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
     from replay.widely import over
 
     found = over(paths)
-    out(json_text(found.items) if as_json else unproven_text(found.items))
+    if as_json or found.items or not found.troubles:
+        out(json_text(found.items) if as_json else unproven_text(found.items))
     for each in found.without:
         say(f"{each}: no journal was found in this folder")
     for trouble in found.troubles:
         say(trouble)
+    if found.troubles:
+        say("hint: this is not all: what cannot be read may hold more, and nothing is said of it")
     raise click.exceptions.Exit(UNREADABLE if found.unreadable else FINDINGS if found.troubles else SOUND)
 
 
@@ -274,8 +269,8 @@ def _print_rules(context: click.Context, _: click.Parameter, wanted: bool) -> No
 )
 @_file
 @_json
-@click.option("--session", type=_FILE, metavar="TAUFILE", help="Compare with the receipts in this Tau session file.")
-@click.option("--notes", type=_FILE, metavar="DIR", help="Compare confirmed notes with this project's folder.")
+@click.option("--session", type=FILE, metavar="TAUFILE", help="Compare with the receipts in this Tau session file.")
+@click.option("--notes", type=FILE, metavar="DIR", help="Compare confirmed notes with this project's folder.")
 @click.option("--strict", is_flag=True, help="Exit 1 also when something is unproven.")
 @click.option("--rules", is_flag=True, is_eager=True, expose_value=False, callback=_print_rules, help="List the rules.")
 @reported
@@ -289,100 +284,13 @@ def audit(file: Path, *, as_json: bool, session: Path | None, notes: Path | None
     if notes is not None and not notes.is_dir():
         fail(f"{notes} is no folder", "name the folder of the Basic Memory project", UNREADABLE)
     mirror = None if session is None else mirrored(session)
-    with _opened(file) as reader:
+    with opened(file) as reader:
         found = judged(reader, mirror, notes)
     view = found.view()
     words = {word: _color(word, color) for word, color in (("ok", "green"), ("unproven", "yellow"), ("broken", "red"))}
     out(json_text(view) if as_json else audit_text(view, found.asked, words))
     unsure = strict and any(finding.severity == "unproven" for finding in found.findings)
     raise click.exceptions.Exit(FINDINGS if unsure or not found.ok else SOUND)
-
-
-@click.command(
-    short_help="Write a journal as text.",
-    help=helped(
-        """
-        continuity export SESSION.journal > session.jsonl
-        continuity export SESSION.journal --bodies -o session.jsonl
-        """,
-        """
-        Write a journal as canonical JSON lines, the same bytes every time.
-        """,
-    ),
-)
-@_file
-@click.option("-o", "--output", type=_FILE, help="A file that does not exist yet; by default stdout.")
-@click.option("--bodies", is_flag=True, help="Also the kept texts: handoffs, topics, reasons.")
-@reported
-def export(file: Path, *, output: Path | None, bodies: bool) -> None:
-    """Write a journal as canonical JSON lines, the same bytes every time."""
-    from journal.interchange import export_lines
-
-    with _opened(file) as reader:
-        lines = export_lines(reader, bodies=bodies)
-        if output is None:
-            out_lines(lines)
-        else:
-            _write_new(output, lines)
-
-
-def _write_new(output: Path, lines: Iterable[bytes]) -> None:
-    """Write a file that its owner alone may read, from its first moment on: as private as the journal is."""
-    try:
-        with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            try:
-                stream.writelines(lines)
-            except BaseException:
-                output.unlink()
-                raise
-    except FileExistsError:
-        fail(f"{output} exists and is never overwritten", "name a file that does not exist yet", MISUSE)
-    except OSError as error:
-        fail(f"{output}: {error.strerror}", "nothing was exported", UNREADABLE)
-
-
-@click.command(
-    "import",
-    short_help="Make a journal from exported text.",
-    help=helped(
-        """
-        continuity import session.jsonl -o copy.journal
-        continuity export SESSION.journal | continuity import - -o copy.journal
-        """,
-        """
-        Make a journal from exported text. Every digest is checked before anything is made.
-        """,
-    ),
-)
-@click.argument("text", type=_FILE)
-@click.option("-o", "--output", type=_FILE, required=True, help="A file that does not exist yet.")
-@reported
-def import_(text: Path, *, output: Path) -> None:
-    """Make a journal from exported text. Every digest is checked before anything is made."""
-    from journal.interchange import import_lines
-
-    with patience(f"importing {text}"), _source(text) as lines:
-        count = import_lines(lines, output)
-    say(f"{output}: {count} events")
-
-
-@contextmanager
-def _source(text: Path) -> Generator[BinaryIO]:
-    if str(text) == "-":
-        yield _stdin(sys.stdin)
-        return
-    try:
-        stream = text.open("rb")
-    except OSError as error:
-        fail(f"{text}: {error.strerror}", "name a text that `continuity export` wrote, or - for stdin", UNREADABLE)
-    with stream:
-        yield stream
-
-
-def _stdin(stdin: TextIO | None) -> BinaryIO:
-    if stdin is None:
-        fail("standard input is closed", "name a text that `continuity export` wrote", UNREADABLE)
-    return stdin.buffer
 
 
 commands: Mapping[str, click.Command] = {

@@ -7,8 +7,18 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from continuity.console import FINDINGS, MISUSE, UNREADABLE, fail, is_terminal, say
+
+if TYPE_CHECKING:
+    from journal.reader import Reader
+
+FILE = click.Path(path_type=Path, readable=False)
+"""A file is opened when it is wanted: what cannot be read is unreadable, not misuse."""
 
 _PATIENCE_SECONDS = 1.0
 
@@ -52,6 +62,15 @@ def _advice(error: Exception) -> tuple[str, int]:
         if isinstance(error, kind):
             return hint, code
     return "nothing was changed", UNREADABLE
+
+
+@contextmanager
+def opened(file: Path) -> Generator[Reader]:
+    """Open the journal at `file`, and say so if that takes long."""
+    from journal.reader import open_reader
+
+    with patience(f"reading {file}"), open_reader(file) as reader:
+        yield reader
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ class Found(NamedTuple):
     items: list[Unproven]
     troubles: list[str]
     unreadable: bool
-    """At least one journal could not be read at all."""
+    """At least one journal or folder could not be read at all."""
     without: list[Path]
     """Folders with no journal in them: nothing open there is nothing looked at."""
 
@@ -26,9 +27,9 @@ class Found(NamedTuple):
 def over(paths: Sequence[Path]) -> Found:
     """Return every open write and call in the journals at `paths`, or in the folders there, the oldest first."""
     items: list[Unproven] = []
-    troubles: list[str] = []
-    unreadable = False
-    journals, without = _journals(paths)
+    journals, without, closed = _journals(paths)
+    troubles = [f"error: {Path(error.filename)}: {error.strerror}" for error in closed]
+    unreadable = bool(closed)
     for path in journals:
         try:
             with open_reader(path) as reader:
@@ -43,14 +44,22 @@ def over(paths: Sequence[Path]) -> Found:
     return Found(sorted(items, key=lambda item: item.since_ms), troubles, unreadable, without)
 
 
-def _journals(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the journals at `paths`, each once, and the folders that have none."""
+def _journals(paths: Sequence[Path]) -> tuple[list[Path], list[Path], list[OSError]]:
+    """Return the journals at `paths`, each once, the folders that have none, and why others were not looked into."""
     found: dict[Path, Path] = {}
     without: list[Path] = []
+    closed: list[OSError] = []
     for path in paths:
-        here = sorted(path.rglob("*.journal")) if path.is_dir() else [path]
-        if not here:
+        before = len(closed)
+        here = _below(path, closed) if os.path.isdir(path) else [path]  # noqa: PTH112  # Path.is_dir raises where this is False
+        if not here and len(closed) == before:
             without.append(path)
         for each in here:
             found.setdefault(each.resolve(), each)
-    return list(found.values()), without
+    return list(found.values()), without, closed
+
+
+def _below(folder: Path, closed: list[OSError]) -> list[Path]:
+    """Return the journals in `folder` and below it; add to `closed` why a folder could not be looked into."""
+    walked = os.walk(folder, onerror=closed.append)
+    return sorted(Path(at, name) for at, _, names in walked for name in names if name.endswith(".journal"))

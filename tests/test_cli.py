@@ -16,6 +16,7 @@ from continuity.cli import main
 from continuity.memory.inventory import Inventory, InventoryCache
 from continuity.shim import source
 from journal.ids import Sha256
+from tests.fakes.permissions import permissions_bind
 from tests.replay.kit import run
 
 ROOT = Path(__file__).parents[1]
@@ -121,6 +122,24 @@ def test_paths_say_what_is_not_there(tau: Path) -> None:
     lines = run("paths").out.splitlines()
     assert lines[0].split() == ["tau", "home", str(tau)]
     assert lines[1].endswith("(not there)")
+
+
+def test_paths_name_what_cannot_be_looked_at(tau: Path) -> None:
+    tau.mkdir(mode=0)
+    with permissions_bind():
+        ran, as_json = run("paths"), run("paths", "--json")
+    assert ran.code == 3
+    assert ran.out.splitlines()[1].split(maxsplit=1) == ["settings", f"{tau}/continuity.json  (cannot be looked at)"]
+    assert f"{tau}/continuity.json: Permission denied" in ran.err
+    assert as_json.code == 0
+
+
+def test_a_shim_that_cannot_be_looked_at_is_unreadable(tau: Path) -> None:
+    tau.mkdir(mode=0)
+    with permissions_bind():
+        ran = run("install", "--yes")
+    assert (ran.code, ran.out) == (3, "")
+    assert "Permission denied" in ran.err
 
 
 @pytest.mark.parametrize("variable", ["TAU_HOME", "CONTINUITY_HOME", "TAU_CONTINUITY_CONFIG"])

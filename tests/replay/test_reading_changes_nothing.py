@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.journals import session_file
+from tests.fakes.permissions import permissions_bind
 from tests.journal import kit as forging
 from tests.replay import stories
 from tests.replay.kit import run
@@ -63,15 +63,30 @@ def test_a_journal_whose_writer_was_killed_is_read_with_its_log_and_left_with_it
     assert everything(killed) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_may_only_be_read_is_enough(path: Path) -> None:
     path.chmod(0o400)
     path.parent.chmod(0o500)
     try:
-        for name, *rest in READING:
-            assert run(name, path, *rest).code == 0
+        with permissions_bind():
+            for name, *rest in READING:
+                assert run(name, path, *rest).code == 0
     finally:
         path.parent.chmod(0o700)
+
+
+@pytest.mark.parametrize("what", ["the file", "its folder"])
+@pytest.mark.parametrize("command", [*READING, ("import", "-o", "b.journal")], ids=" ".join)
+def test_what_may_not_be_read_is_unreadable_and_not_misuse(path: Path, command: tuple[str, ...], what: str) -> None:
+    refused = path if what == "the file" else path.parent
+    refused.chmod(0)
+    try:
+        with permissions_bind():
+            ran = run(command[0], path, *command[1:])
+    finally:
+        refused.chmod(0o700)
+    assert ran.code == 3
+    assert str(path) in ran.err
+    assert "no such file" not in ran.err
 
 
 def test_time_zone_locale_and_hash_seed_change_no_byte_of_what_is_said(path: Path) -> None:

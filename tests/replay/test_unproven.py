@@ -8,6 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from journal.events import ToolAnswered
 from tests.facts import DOUBTED, SAVED
 from tests.fakes.journals import recorded
+from tests.fakes.permissions import permissions_bind
 from tests.journal import kit as forging
 from tests.replay import stories
 from tests.replay.kit import run
@@ -66,3 +67,34 @@ def test_one_that_is_broken_is_named_and_listed_as_far_as_it_is_proven(here: Pat
     ran = run("unproven", here, "--json")
     assert (ran.code, [each["status"] for each in ran.json]) == (1, ["in_doubt"])
     assert "1@8" in ran.err
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["unreadable", "broken"])
+def test_nothing_is_not_said_of_what_could_not_be_read(here: Path, broken: bool) -> None:
+    path = recorded(here / "a.journal", *SAVED)
+    if broken:
+        with forging.raw(path) as connection:
+            forging.without_guards(connection)
+            connection.execute("UPDATE events SET at_ms = 0 WHERE position = 3")
+    else:
+        path.write_text("no journal")
+    ran = run("unproven", path)
+    assert (ran.code, ran.out) == (1 if broken else 3, "")
+    assert "a.journal" in ran.err
+    assert "hint: this is not all" in ran.err
+    assert run("unproven", path, "--json").json == []
+
+
+def test_a_folder_that_cannot_be_looked_into_is_named_and_the_others_are_listed(here: Path) -> None:
+    recorded(here / "a.journal", *DOUBTED)
+    (here / "closed").mkdir(mode=0)
+    with permissions_bind():
+        ran = run("unproven", here, "--json")
+        inside = run("unproven", here / "closed" / "b.journal")
+        alone = run("unproven", here / "closed")
+    assert (ran.code, len(ran.json)) == (3, 1)
+    assert "error: closed: Permission denied" in ran.err
+    for each in (inside, alone):
+        assert (each.code, each.out) == (3, "")
+        assert "Permission denied" in each.err
+        assert "no journal was found" not in each.err
