@@ -141,8 +141,13 @@ async def test_a_server_that_leaves_one_call_after_another_unanswered_is_replace
         await talk.turn("two")
         await until(lambda: process.link.connection is not stuck, "the end of the stuck server")
         process.memory.faults()
-        process.clock.advance(PROBE_SPACING_MS[1])
-        await until(lambda: not talk.state.pending and not talk.state.captures, "a settled write")
+
+        def settled() -> bool:
+            process.clock.advance(PROBE_SPACING_MS[1])
+            talk.session.runner.wake()
+            return not talk.state.captures
+
+        await until(settled, "a settled write")
         assert process.memory.calls()["write_note"] == 2
         assert process.link.connection is not stuck
 
