@@ -19,6 +19,9 @@ COUNTED = ("pure", "store")
 EDGES = frozenset({"memory", "shell", "tau", "test_cli", "tools"})
 TESTS = Path(__file__).parent
 
+_OPENS_FILES = ("disk", "integrity", "interchange", "lock", "reader", "schema", "store", "tampering")
+"""Words in the names of test modules under `journal` that work on files."""
+
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("repeatable")
 
@@ -97,4 +100,4 @@ def group_of(path: Path, *, real: bool = False) -> str:
 
 
 def _opens_files(parts: tuple[str, ...]) -> bool:
-    return any(word in part for part in parts for word in ("store", "lock", "reader", "interchange", "schema"))
+    return any(word in part for part in parts for word in _OPENS_FILES)
