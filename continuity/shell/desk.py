@@ -48,6 +48,8 @@ class Desk:
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
     stops: int = 0
     """How often recording failed."""
+    troubled: bool = False
+    """It was said that recording stopped, and not yet that it goes on."""
 
     async def apply(
         self,
@@ -65,7 +67,9 @@ class Desk:
         """
         if self.ledger is None:
             raise CommandRejected(type(command).__name__, "this session has no journal")
-        return await self.ledger.apply(command, tip=tip, branch=branch, bodies=bodies)
+        rows = await self.ledger.apply(command, tip=tip, branch=branch, bodies=bodies)
+        self.recorded(rows)
+        return rows
 
     async def note(
         self,
@@ -80,7 +84,8 @@ class Desk:
             return False
         try:
             for group in _together(facts):
-                await self.ledger.apply(*map(Observe, group), tip=tip, branch=branch, bodies=bodies)
+                rows = await self.ledger.apply(*map(Observe, group), tip=tip, branch=branch, bodies=bodies)
+                self.recorded(rows)
         except CommandRejected:
             return False
         except JournalError as error:
@@ -130,9 +135,16 @@ class Desk:
             self.ledger.missed(type(error).__name__)
         self.stopped(error)
 
+    def recorded(self, rows: Sequence[Row]) -> None:
+        """Say that recording goes on, if it was said that it had stopped."""
+        if rows and self.troubled:
+            self.troubled = False
+            self.voice.say("journal", "Continuity records again.")
+
     def stopped(self, error: JournalError) -> None:
         """Say that nothing can be recorded now. What is owed stays owed."""
         self.stops += 1
+        self.troubled = True
         self.voice.say(
             "journal",
             f"Continuity cannot record ({type(error).__name__}): nothing is saved until it can. "

@@ -42,7 +42,8 @@ class MemoryLink:
         keep: Callable[[Inventory], None],
     ) -> None:
         self.spec = spec
-        self._timeout = timeout_seconds
+        self.timeout_seconds = timeout_seconds
+        """The bound of each of its own calls; it follows the settings."""
         self._keep = keep
         self._wanted = anyio.Event()
         self._changed = anyio.Event()
@@ -105,6 +106,14 @@ class MemoryLink:
         asked = self._wanted.is_set() and self._resting is None
         return self.connection is None and (asked or self.status == "connecting")
 
+    @property
+    def expected(self) -> bool:
+        """Whether a server can be counted on to come: it is coming, or the one that lived is replaced after a rest.
+
+        One that would not start is tried again too, but nobody can say that it will come.
+        """
+        return self.coming or (self.connection is None and self._wanted.is_set() and self.status != "down")
+
     async def lacks(self, project: str) -> bool:
         """Whether the server says that it has no such project; asked again first, for it may be new."""
         if self.connection is not None and self.projects.lack(project):
@@ -161,7 +170,7 @@ class MemoryLink:
         from continuity.memory.connection import connect  # it brings mcp: imported off the loop, and only when wanted
 
         try:
-            async with connect(self.spec, seconds=self._timeout) as connection:
+            async with connect(self.spec, seconds=self.timeout_seconds) as connection:
                 await self._greeted(connection)
                 await connection.wait_lost()
             self._become("idle", "lost")
@@ -183,12 +192,12 @@ class MemoryLink:
         self._become("up", None)
 
     async def _list_projects(self, connection: MemoryConnection) -> None:
-        self.projects = await list_memory_projects(connection, self._timeout)
+        self.projects = await list_memory_projects(connection, self.timeout_seconds)
 
     async def _list_tools(self, connection: MemoryConnection) -> None:
         """A server that cannot list its tools can still be written to."""
         try:
-            self.inventory = await connection.list_tools(self._timeout)
+            self.inventory = await connection.list_tools(self.timeout_seconds)
             self._keep(self.inventory)
         except (CallFailed, OSError):
             self.inventory = None

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from continuity.places import Places
 from continuity.shell.settings import Settings
-from journal.errors import JournalError
+from journal.errors import (
+    ChainBroken,
+    JournalDamaged,
+    JournalError,
+    JournalMissing,
+    JournalNewer,
+    NotAJournal,
+    RowUnreadable,
+    UnknownEvent,
+)
 from journal.events.lifecycle import PolicyValues
 from journal.ids import EntryId, SessionId
 from journal.reader import open_reader
@@ -27,6 +36,21 @@ class Guard:
             return False
         self._refused(error)
         return True
+
+
+def unreadable(error: JournalError) -> str:
+    """Return in our own words why a journal cannot be used."""
+    words: dict[type[JournalError], str] = {
+        JournalMissing: "it is gone",
+        NotAJournal: "it is something else",
+        JournalNewer: "a later version wrote it",
+        JournalDamaged: "it is damaged",
+        ChainBroken: "its chain is broken",
+        UnknownEvent: "a later version wrote in it",
+    }
+    said = next((text for kind, text in words.items() if isinstance(error, kind)), "a row is damaged")
+    where = f" at {error.branch}@{error.position}" if isinstance(error, RowUnreadable) and error.branch else ""
+    return f"{said}{where}"
 
 
 def policy_values(settings: Settings) -> PolicyValues:

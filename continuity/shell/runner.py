@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
 import anyio
@@ -46,6 +47,7 @@ class Runner:
         self._busy: dict[Lane, str] = {}
         self._resting: dict[Lane, int] = {}
         self._told_down = False
+        self._last_failure: OperationFailed | None = None
         self.closed = False
         desk.link.listen(self.wake)
 
@@ -64,12 +66,20 @@ class Runner:
         """Perform what is owed until closed; sleeps until news or until the state wants to be looked at."""
         while not self.closed:
             self._wake = anyio.Event()
-            await self._follow_link()
-            if not await self.desk.catch_up():
-                self._rest("capture")
-            seconds = self._perform()
+            try:
+                seconds = await self._look()
+            except Exception as error:  # noqa: BLE001 - becomes an event and a notice; the session's actor lives on
+                seconds = REST_MS / 1000
+                await self._failed("runner", error)
             with anyio.move_on_after(seconds):
                 await self._wake.wait()
+
+    async def _look(self) -> float | None:
+        """Look once at what is true and what is owed; return when to look again without news."""
+        await self._follow_link()
+        if not await self.desk.catch_up():
+            self._rest("capture")
+        return self._perform()
 
     async def drained(self, seconds: float, lanes: frozenset[Lane] = LANES) -> bool:
         """Wait until `lanes` owe nothing that can be done now, at most `seconds`; tell whether it came to that."""
@@ -108,8 +118,9 @@ class Runner:
             self._told_down = True
             self.desk.voice.say("link", _why_down(link.error), "warning")
             await self.desk.note(MemoryLost(connection=None, error=link.error or "unknown"))
-        if link.status == "up":
+        if link.status == "up" and self._told_down:
             self._told_down = False
+            self.desk.voice.say("link", "Memory is reachable again.")
         if ledger is None:
             return
         project = self.desk.profile.project
@@ -160,9 +171,9 @@ class Runner:
         return any(isinstance(e, Submit | Probe) or (isinstance(e, Prefetch) and self._may_recall()) for e in owed)
 
     def _awaits_server(self) -> bool:
-        """A server is coming, and something is kept for it."""
+        """A server is coming, at once or after its rest, and something is kept for it."""
         ledger = self.desk.ledger
-        if ledger is None or self.desk.link.status != "connecting":
+        if ledger is None or not self.desk.link.expected:
             return False
         return any(c.status in ("ready", "in_doubt") for state in ledger.states.values() for c in state.captures)
 
@@ -172,14 +183,14 @@ class Runner:
         if isinstance(effect, Prefetch) and not self._may_recall():
             return
         self._busy[effect.lane] = effect.key
-        self._spawn(effect.key, partial(self._performed, effect, branch))
+        self._spawn(effect.key, partial(self._performed, effect, branch, self._seen(branch)))
 
     def _may_recall(self) -> bool:
         return self.desk.profile.project is not None and self.desk.settings.auto_recall
 
-    async def _performed(self, effect: Effect, branch: BranchId) -> None:
+    async def _performed(self, effect: Effect, branch: BranchId, before: tuple[object, ...]) -> None:
         """Perform `effect`. If it could not be recorded or changed nothing, it is owed still, so its lane rests then."""
-        stops, before = self.desk.stops, self._seen(branch)
+        stops = self.desk.stops
         try:
             await self._effect(effect, branch)
         except CommandRejected:
@@ -188,7 +199,7 @@ class Runner:
             self.desk.stopped(error)
         except Exception as error:  # noqa: BLE001 - becomes an event and a notice
             self._rest(effect.lane)
-            await self._failed(effect, error)
+            await self._failed(effect.key.partition(":")[0], error)
         finally:
             if self.desk.stops > stops or self._seen(branch) == before:
                 self._rest(effect.lane)
@@ -220,12 +231,17 @@ class Runner:
     def _rest(self, lane: Lane) -> None:
         self._resting[lane] = self.desk.clock.now_ms() + REST_MS
 
-    async def _failed(self, effect: Effect, error: Exception) -> None:
-        operation, kind = effect.key.partition(":")[0], type(error).__name__
+    async def _failed(self, operation: str, error: Exception) -> None:
+        """Say and record a failure that nobody foresaw; the same one after the other is recorded once."""
+        kind = type(error).__name__
         self.desk.voice.say(
             "failure", f"Continuity: {operation} failed ({kind}); it will be tried again. See /bm-status.", "warning"
         )
-        await self.desk.note(OperationFailed(operation=operation, error=kind[:80], remedy="retry-later"))
+        failed = OperationFailed(operation=operation, error=kind[:80], remedy="retry-later")
+        if failed != self._last_failure or operation != "runner":
+            self._last_failure = failed
+            with suppress(Exception):  # what failed may be the recording itself; it was said above
+                await self.desk.note(failed)
 
 
 def _why_down(error: str | None) -> str:

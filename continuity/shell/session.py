@@ -17,7 +17,7 @@ from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, adoptable, unmirrored
-from continuity.shell.opening import Guard, journal_path, policy_values
+from continuity.shell.opening import Guard, journal_path, policy_values, unreadable
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, sources
 from continuity.shell.runner import SAVING, Runner, Spawn
@@ -76,6 +76,7 @@ class Session:
         self._begun = anyio.Event()
         self._reason: OpenReason = "startup"
         self._left = False
+        self._told_late = False
 
     # -- boundaries ----------------------------------------------------------
 
@@ -90,6 +91,8 @@ class Session:
         if self._after is not None:
             await self._after.wait()
         async with self._turn:
+            if self.runner.closed:
+                return  # the process ends, or another actor of this session takes over
             self._left = False
             self._reason = reason
             self._want_server(at_once=True)
@@ -170,13 +173,15 @@ class Session:
         )
         await self.desk.note(delivered, bodies=bodies if digest == brief.sha256 else {})
         checkpoint = composed.checkpoint
-        if checkpoint is not None:
+        if checkpoint is not None and checkpoint.evidence is not None:
             referenced = CheckpointReferenced(
-                capture_id=checkpoint.capture_id,
-                evidence=checkpoint.evidence or "answered",
-                brief_sha256=brief.sha256,
+                capture_id=checkpoint.capture_id, evidence=checkpoint.evidence, brief_sha256=brief.sha256
             )
             await self.desk.note(referenced)
+
+    def returned(self) -> None:
+        """The host came back before this one let go of the journal: it stays."""
+        self._left = False
 
     async def leave(self, wait: Callable[[], None]) -> None:
         """The host goes to another session: what was gathered is captured here, and `wait` is called to see it end."""
@@ -241,7 +246,9 @@ class Session:
         if self._locked:
             self.blocked = "another process has this session open; memory is read-only here"
         elif isinstance(error, JournalUnreadable | RowUnreadable):
-            self.blocked = f"the journal cannot be read ({error}); it was left as it is, see `continuity audit`"
+            self.blocked = (
+                f"the journal cannot be read ({unreadable(error)}); it was left as it is, see `continuity audit`"
+            )
         else:
             self.desk.unrecorded(error)
             return
@@ -259,6 +266,8 @@ class Session:
             ledger = await Ledger.create(path, self._header(view), self.desk.writer, self.desk.clock)
         else:
             return
+        if self.blocked is not None:
+            self.desk.voice.say("journal", "Continuity can use this session's journal now.")
         self.desk.ledger, self.blocked, self._locked = ledger, None, False
         if found:
             await self._follow(ledger, view)
@@ -361,7 +370,11 @@ class Session:
             return None
         recaller = self.runner.recaller
         if self.desk.link.connection is not None:
+            if self._told_late:
+                self._told_late = False
+                self.desk.voice.say("recall", "Memory is connected; recall goes on.")
             await recaller.ready(ledger.current, self.desk.settings.recall_wait_seconds)
         elif self.desk.profile.project is not None:
+            self._told_late = True
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
         return await recaller.compose(ledger.current, ledger.state, view)

@@ -68,6 +68,7 @@ class Resident:
         """Return the link to the server the settings name; another one ends when the settings name another."""
         spec = configured.server
         if self.link is not None and self.link.spec == spec:
+            self.link.timeout_seconds = configured.loaded.settings.timeout_seconds
             return self.link
         if self.link is not None:
             self.link.retire()
@@ -86,6 +87,7 @@ class Resident:
         known = self.sessions.get(SessionId(context.session_id))
         if known is None or known.runner.closed:
             return self._new(SessionId(context.session_id), context, configured, known.gone if known else None)
+        known.returned()  # now: it may be about to let go
         known.desk.settings = configured.loaded.settings
         known.desk.profile = configured.profile(Path(context.cwd))
         return known
