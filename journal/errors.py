@@ -21,6 +21,7 @@ JournalError
 │   ├── UnknownEvent      a tag this version does not know
 │   └── EventDamaged      a payload that is not what its tag promises
 └── ImportRefused         the lines are not a sound journal           no file was made
+    └── NotAnExport       they are something else from the first on
 """
 
 from __future__ import annotations
@@ -176,3 +177,10 @@ class ImportRefused(JournalError):
         self.what = what
         self.record = record
         self.offset = offset
+
+
+class NotAnExport(ImportRefused):
+    """The first line is none that an export begins with; no file was made. It is another kind of file."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, 1, 0)

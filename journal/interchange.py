@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from journal import chain, codec, disk
-from journal.errors import EventDamaged, ImportRefused, JournalDamaged, UnknownEvent
+from journal.errors import EventDamaged, ImportRefused, JournalDamaged, NotAnExport, UnknownEvent
 from journal.ids import BranchId, EntryId, JournalId, SessionId, Sha256
 from journal.reader import Reader
 from journal.row import BranchRow, Header, RawRow, pack_tip
@@ -131,7 +131,8 @@ def import_lines(lines: Iterable[bytes], path: Path) -> int:
     of the result gives the same bytes.
 
     Raises:
-        ImportRefused: The lines are not a whole, sound, canonical export; no file was made.
+        NotAnExport: They are something else from the first line on; no file was made.
+        ImportRefused: They are not a whole, sound, canonical export; no file was made.
         JournalExists: Something is at `path`; it was left as it is.
         StorageFailed: The file could not be made.
     """
@@ -139,6 +140,13 @@ def import_lines(lines: Iterable[bytes], path: Path) -> int:
     header = arriving.header()
     disk.create(path, header, partial(arriving.fill, header))
     return arriving.events
+
+
+def _other_kind(raw: bytes) -> str:
+    """Say what begins with the line `raw`, which no export does."""
+    if raw.startswith(b"SQLite format 3\0"):
+        return "this is an SQLite file, as journals are, and no exported text"
+    return "this is no text that export wrote: those begin with a line for the header"
 
 
 class _Import:
@@ -184,11 +192,15 @@ class _Import:
         raw = next(self._lines, b"")
         self._record += 1
         self._offset, self._size = self._offset + self._size, len(raw)
+        if not raw and self._record == 1:
+            raise NotAnExport("this is empty")
         if not raw:
             raise self._refused("the lines end before the last one, which holds the counts")
         try:
             line = _decoder.decode(raw)
         except (msgspec.MsgspecError, UnicodeError) as error:
+            if self._record == 1:
+                raise NotAnExport(_other_kind(raw)) from error
             raise self._refused(f"no line of an export: {codec.fault(error)}") from error
         if chain.canonical(line) + b"\n" != raw:
             raise self._refused("not in the one form that export writes")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NoReturn, TextIO
 
 import click
 
@@ -38,6 +38,8 @@ def export(file: Path, *, output: Path | None, bodies: bool) -> None:
     """Write a journal as canonical JSON lines, the same bytes every time."""
     from journal.interchange import export_lines
 
+    if output is not None:
+        _in_a_folder(output)
     with opened(file) as reader:
         lines = export_lines(reader, bodies=bodies)
         if output is None:
@@ -81,9 +83,16 @@ def import_(text: Path, *, output: Path) -> None:
     """Make a journal from exported text. Every digest is checked before anything is made."""
     from journal.interchange import import_lines
 
-    with patience(f"importing {text}"), _source(text) as lines:
-        count = import_lines(lines, output)
+    _in_a_folder(output)
+    with patience(f"importing {text}"), _source(text) as stream:
+        count = import_lines(_lines(stream, text), output)
     say(f"{output}: {count} events")
+
+
+def _in_a_folder(output: Path) -> None:
+    """End here if there is no folder to make `output` in: a name that was mistyped makes none."""
+    if not output.parent.is_dir():
+        fail(f"{output.parent} is no folder", "make it first, or name a file in another one", UNREADABLE)
 
 
 @contextmanager
@@ -94,9 +103,21 @@ def _source(text: Path) -> Generator[BinaryIO]:
     try:
         stream = text.open("rb")
     except OSError as error:
-        fail(f"{text}: {error.strerror}", "name a text that `continuity export` wrote, or - for stdin", UNREADABLE)
+        _unreadable(text, error)
     with stream:
         yield stream
+
+
+def _lines(stream: BinaryIO, text: Path) -> Iterator[bytes]:
+    try:
+        yield from stream
+    except OSError as error:
+        _unreadable(text, error)
+
+
+def _unreadable(text: Path, error: OSError) -> NoReturn:
+    named = "standard input" if str(text) == "-" else text
+    fail(f"{named}: {error.strerror}", "name a text that `continuity export` wrote, or - for stdin", UNREADABLE)
 
 
 def _stdin(stdin: TextIO | None) -> BinaryIO:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path, readable=False)
 """A file is opened when it is wanted: what cannot be read is unreadable, not misuse."""
 
+_DAMAGED = (
+    "the file was cut off or overwritten, and nothing was changed. Restore a copy of it, or import a text that was "
+    "exported from it; the session's file of Tau still holds the receipts of its notes"
+)
+"""No command says more of such a file, so none is named."""
+
 _PATIENCE_SECONDS = 1.0
 
 
@@ -54,8 +60,14 @@ def _advice(error: Exception) -> tuple[str, int]:
         (errors.JournalMissing, "`continuity paths` says where journals are", UNREADABLE),
         (errors.NotAJournal, "journals end in .journal; an exported text is read by `continuity import`", UNREADABLE),
         (errors.JournalNewer, "nothing was changed", UNREADABLE),
-        (errors.JournalDamaged, "nothing was changed; `continuity audit FILE` says what is wrong", UNREADABLE),
+        (errors.JournalDamaged, _DAMAGED, UNREADABLE),
         (errors.JournalBusy, "try again in a moment", UNREADABLE),
+        (errors.StorageFailed, "see whether you may read and write there; nothing was changed", UNREADABLE),
+        (
+            errors.NotAnExport,
+            "name a text that `continuity export` wrote; a journal itself needs no import",
+            UNREADABLE,
+        ),
         (errors.ImportRefused, "export it again; a text that was edited is never imported", UNREADABLE),
         (errors.RowUnreadable, "`continuity audit FILE` says what is wrong", FINDINGS),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from journal.reader import Reader
 from journal.row import RawRow
@@ -42,14 +43,16 @@ def _newest(reader: Reader, back: int) -> RawRow:
     branch = reader.last_branch()
     head = reader.head(branch)
     if head - back < 1:
-        raise NoSuchReference(f"there are {head} rows on branch {branch}", f"its first is {branch}@1")
+        first = f"its first row is {branch}@1" if head else "nothing was recorded yet"
+        raise NoSuchReference(f"branch {branch} does not go back so far", first)
     return _at(reader, branch, head - back)
 
 
 def _at(reader: Reader, branch: int, position: int) -> RawRow:
     known = [row.branch for row in reader.branches]
     if branch not in known:
-        raise NoSuchReference(f"there is no branch {branch}", f"there are {', '.join(map(str, known))}")
+        only = f"the only branch is {known[0]}" if len(known) == 1 else f"the branches are {_listed(known)}"
+        raise NoSuchReference(f"there is no branch {branch}", only)
     head = reader.head(branch)
     if not 1 <= position <= head:
         raise NoSuchReference(f"there is no row {branch}@{position}", f"branch {branch} goes from 1 to {head}")
@@ -59,6 +62,10 @@ def _at(reader: Reader, branch: int, position: int) -> RawRow:
     raise NoSuchReference(
         f"the row {branch}@{position} is missing", "`continuity audit` says what is wrong with the file"
     )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _by_digest(reader: Reader, beginning: str) -> RawRow:

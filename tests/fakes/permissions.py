@@ -11,7 +11,7 @@ import pytest
 
 _VERSION = 0x20080522
 _ABOVE_PERMISSIONS = 1 << 1 | 1 << 2
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, as capabilities(7) numbers them; capget(2) fills six words, the first says what is in force."""
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH. Of the six words that capget(2) fills the first says what is in force."""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from journal import chain
-from journal.errors import ImportRefused, JournalDamaged, JournalExists
+from journal.errors import ImportRefused, JournalDamaged, JournalExists, NotAnExport
 from journal.ids import EntryId
 from journal.interchange import export_lines, import_lines
 from journal.reader import open_reader
@@ -197,6 +197,22 @@ def test_anything_else_is_refused_where_it_stands_and_no_file_is_made(
         import_lines(lines, path.with_name("copy.journal"))
     assert (caught.value.record, caught.value.offset) == (number, len(b"".join(lines[: number - 1])))
     assert kit.snapshot(path.parent) == before
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (b"", "this is empty"),
+        (b"SQLite format 3\x00\x10\x00", "this is an SQLite file, as journals are"),
+        (b'{"branch":1,"position":1}\n', "this is no text that export wrote"),
+        (b"\x89PNG\r\n", "this is no text that export wrote"),
+    ],
+    ids=["nothing", "a journal", "a log", "a picture"],
+)
+def test_another_kind_of_file_is_said_to_be_one(tmp_path: Path, other: bytes, said: str) -> None:
+    with pytest.raises(NotAnExport, match=said):
+        import_lines(other.splitlines(keepends=True), tmp_path / "a.journal")
+    assert list(tmp_path.iterdir()) == []
 
 
 def appended(lines: list[bytes], type_: str, payload: str) -> list[bytes]:

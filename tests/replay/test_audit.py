@@ -184,3 +184,13 @@ def test_every_rule_says_what_it_proves(snapshot: SnapshotAssertion) -> None:
     ran = run("audit", "--rules")
     assert (ran.code, len(ran.out.splitlines())) == (0, len(PROVES))
     assert ran.out == snapshot
+
+
+@pytest.mark.parametrize("command", ["audit", "state", "log", "export"])
+def test_of_a_journal_that_was_cut_off_it_is_said_what_can_be_done(tmp_path: Path, command: str) -> None:
+    path = stories.forked().write(tmp_path / "a.journal")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+    ran = run(command, path)
+    assert (ran.code, ran.out) == (3, "")
+    assert "Restore a copy" in ran.err
+    assert "continuity audit" not in ran.err

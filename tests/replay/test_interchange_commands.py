@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.permissions import permissions_bind
 from tests.journal import kit as forging
 from tests.replay import stories
 from tests.replay.kit import run
@@ -73,7 +74,12 @@ def test_a_journal_that_is_not_text_leaves_no_half_export(path: Path, tmp_path: 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("export", "none.journal"), ("import", "none.jsonl", "-o", "b"), ("export", "a.journal", "-o", "no/no")],
+    [
+        ("export", "none.journal"),
+        ("import", "none.jsonl", "-o", "b"),
+        ("import", ".", "-o", "b"),
+        ("export", "a.journal", "-o", "no/no"),
+    ],
 )
 def test_what_is_not_there_is_unreadable(
     path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
@@ -82,3 +88,40 @@ def test_what_is_not_there_is_unreadable(
     ran = run(*arguments)
     assert (ran.code, ran.out) == (3, "")
     assert "hint: " in ran.err
+
+
+@pytest.mark.parametrize("command", ["export", "import"])
+def test_a_folder_that_is_missing_is_not_made(path: Path, tmp_path: Path, command: str) -> None:
+    text = tmp_path / "a.jsonl"
+    run("export", path, "-o", text)
+    ran = run(command, path if command == "export" else text, "-o", tmp_path / "no" / "b")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith(f"error: {tmp_path / 'no'} is no folder\nhint: make it first")
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_journal_is_not_imported_and_is_called_what_it_is(path: Path, tmp_path: Path) -> None:
+    ran = run("import", path, "-o", tmp_path / "b.journal")
+    assert ran.code == 3
+    assert "this is an SQLite file, as journals are" in ran.err
+    assert "a journal itself needs no import" in ran.err
+
+
+def test_a_folder_that_refuses_is_said_without_names_of_ours(path: Path, tmp_path: Path) -> None:
+    text = tmp_path / "a.jsonl"
+    run("export", path, "-o", text)
+    (tmp_path / "shut").mkdir(mode=0o500)
+    with permissions_bind():
+        for ran in (
+            run("import", text, "-o", tmp_path / "shut" / "b"),
+            run("export", path, "-o", tmp_path / "shut" / "b"),
+        ):
+            assert ran.code == 3
+            assert ran.err.startswith(f"error: {tmp_path / 'shut' / 'b'}: Permission denied\nhint: ")
+            assert (".new" in ran.err, "Errno" in ran.err) == (False, False)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="this system has no file that fails when it is read")
+def test_a_text_that_fails_while_it_is_read_is_unreadable(tmp_path: Path) -> None:
+    ran = run("import", "/proc/self/mem", "-o", tmp_path / "b")
+    assert (ran.code, ran.err.splitlines()[0]) == (3, "error: /proc/self/mem: Input/output error")

@@ -52,6 +52,14 @@ def test_what_names_no_row_is_misuse_and_says_what_would(path: Path, reference: 
     assert "\nhint: " in ran.err
 
 
+def test_the_branches_that_there_are_are_named_in_a_sentence(path: Path, tmp_path: Path) -> None:
+    assert "hint: the branches are 1 and 2\n" in run("show", path, "3@1").err
+    single = Recording().append(settled()).write(tmp_path / "single.journal")
+    assert "hint: the only branch is 1\n" in run("show", single, "3@1").err
+    assert "hint: its first row is 1@1\n" in run("show", single, "@-").err
+    assert "hint: nothing was recorded yet\n" in run("show", Recording().write(tmp_path / "empty.journal"), "@").err
+
+
 def test_the_texts_that_a_row_names_are_shown_with_it(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     ready = finished(CAPTURE, body_digest(BODY))
     story = Recording().append(opened(), connected(), settled(), begun(), ready, bodies=(BODY,))
