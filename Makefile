@@ -1,5 +1,5 @@
 # Every target makes .venv first; that costs nothing when nothing changed.
-.PHONY: setup demo killcourt check test
+.PHONY: setup demo killcourt simulate check test
 
 PYTHON := .venv/bin/python
 
@@ -15,6 +15,13 @@ KILLS ?= 10
 SEED ?= 1
 killcourt: setup
 	@$(PYTHON) -m tools.killcourt --kills $(KILLS) --seed $(SEED) $(COURT)
+
+# Made-up lives of the machine, each named by its seed, and whether it was ever wrong about what is known. DEPTH searches
+# every order of events of the intent protocol to so many moves; BUGS=1 plants known bugs and sees them noticed.
+SEEDS ?= 0:+200
+DEPTH ?= 0
+simulate: setup
+	@$(PYTHON) -m tests.simulation $(SEEDS) --depth $(DEPTH) $(if $(STEPS),--steps $(STEPS)) $(if $(BUGS),--bugs)
 
 # Format, lint, sizes, directions, types.
 check: setup

@@ -1,0 +1,63 @@
+"""Whatever breaks, and in whatever order, the journal is never wrong about what is known; a seed tells the same story twice."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from journal.events.writes import Outcome, Verdict
+from tests.simulation.__main__ import again, report
+from tests.simulation.story import play
+
+ROOT = Path(__file__).parents[2]
+SEEDS = range(20)
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counter[str]:
+    """What happened in all of `SEEDS`; the invariants held in each."""
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        played = play(seed)
+        assert played.broken is None, report(played)
+        seen.update(played.counts)
+    return seen
+
+
+def test_no_invariant_breaks_in_any_seed(counts: Counter[str]) -> None:
+    assert counts["killed"] > len(SEEDS)
+
+
+def test_the_seeds_bring_about_every_outcome_and_nearly_every_verdict(counts: Counter[str]) -> None:
+    outcomes = set(get_args(Outcome.__value__))
+    assert outcomes <= {name.removeprefix("outcome ") for name in counts}
+    drawn = {name.split()[1] for name in counts if name.startswith("verdict ")}
+    assert set(get_args(Verdict.__value__)) - drawn <= {"present_twin", "present_edited", "conflicted"}
+
+
+def test_a_seed_tells_the_same_story_in_another_process() -> None:
+    told = "from tests.simulation.story import play; print(play(7).trace)"
+    traces = {
+        subprocess.run(
+            [sys.executable, "-c", told],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": hashing, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for hashing in ("1", "2")
+    }
+    assert traces == {play(7).trace}
+    assert len(traces.pop()) == len(hashlib.sha256().hexdigest())
+
+
+def test_a_failure_names_the_command_that_repeats_it() -> None:
+    assert again(41) == "make simulate SEEDS=41:+1"
