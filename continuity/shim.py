@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +23,7 @@ import sys
 from importlib.util import find_spec
 
 FOLDER = {folder!r}
-REMEDY = {remedy!r}
+IS_CHECKOUT = {is_checkout!r}
 PACKAGES = {packages!r}
 
 
@@ -52,8 +51,13 @@ def _trouble():
 
 def _telling(trouble):
     """A stand-in that says once a session what is wrong and what helps."""
-    remedy = REMEDY.replace("PYTHON", shlex.quote(sys.executable))
-    text = f"Continuity is not loaded, and nothing is remembered: {{trouble}}. To mend it: {{remedy}}"
+    install = f"uv pip install --python {{shlex.quote(sys.executable)}}"
+    folder = shlex.quote(FOLDER)
+    if IS_CHECKOUT:
+        remedy = f"To mend it: {{install}} --editable {{folder}}"
+    else:  # no index has the package
+        remedy = f"To mend it, in a checkout of tau-continuity: {{install}} --target {{folder}} ."
+    text = f"Continuity is not loaded, and nothing is remembered: {{trouble}}. It belongs in {{FOLDER}}. {{remedy}}"
 
     def tell(event, context):
         context.ui.notify(text, "warning")
@@ -99,16 +103,9 @@ class Plan(NamedTuple):
 
 def source(folder: Path) -> str:
     """Return the shim that leads to the packages in `folder`: sealed, so that an edited one is recognised."""
-    body = _TEMPLATE.format(folder=str(folder), remedy=_remedy(folder), packages=PACKAGES)
+    is_checkout = (folder / "pyproject.toml").exists()
+    body = _TEMPLATE.format(folder=str(folder), is_checkout=is_checkout, packages=PACKAGES)
     return f"{SEAL}{_digest(body)}\n{body}"
-
-
-def _remedy(folder: Path) -> str:
-    """The one command that makes everything importable for the interpreter that runs Tau."""
-    where = shlex.quote(str(folder))
-    if (folder / "pyproject.toml").exists():
-        return f"uv pip install --python PYTHON --editable {where}"
-    return f"uv pip install --python PYTHON --target {where} --upgrade tau-continuity"
 
 
 def _digest(body: str) -> str:

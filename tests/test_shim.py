@@ -80,7 +80,22 @@ def test_an_installation_that_is_gone_is_told_with_the_one_command(tmp_path: Pat
     ((severity, text),), _ = loaded(shim_for(tmp_path / "gone", tmp_path))
     assert severity == "warning"
     assert "not found: continuity, journal, replay" in text
-    assert f"uv pip install --python {sys.executable} --target {tmp_path / 'gone'} --upgrade tau-continuity" in text
+    assert f"It belongs in {tmp_path / 'gone'}. " in text
+    assert text.endswith(
+        f"in a checkout of tau-continuity: uv pip install --python {sys.executable} --target {tmp_path / 'gone'} ."
+    )
+
+
+def test_a_folder_named_like_a_part_of_the_command_is_named_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "my PYTHON {folder}"
+    ((_, text),), _ = loaded(shim_for(folder, tmp_path))
+    assert text.endswith(f"uv pip install --python {sys.executable} --target '{folder}' .")
+
+
+def test_the_command_it_tells_is_the_one_the_readme_installs_with(tmp_path: Path) -> None:
+    ((_, text),), _ = loaded(shim_for(Path.home() / ".local" / "share" / "tau-continuity", tmp_path))
+    told = text.partition("tau-continuity: ")[2].replace(sys.executable, '"$TAU_PYTHON"').replace(str(Path.home()), "~")
+    assert told in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
 
 
 def test_a_checkout_is_mended_as_a_checkout(tmp_path: Path) -> None:
