@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
-from continuity.state import PENDING, Capture
+from continuity.state import PENDING, Capture, State
 from continuity.tau.host import Tau, notify
 
 _REMEMBERED = 8
@@ -84,7 +86,7 @@ def _session(session: Session, now_ms: int) -> list[str]:
         if desk.ledger.missing:
             lines.append(f"  not recorded {desk.ledger.missing} notification(s); recording is failing")
         lines.append(f"  last save    {_saved(state.checkpoint)}")
-        lines += [f"  unproven     {_pending(c, now_ms)}" for c in state.captures if c.status in PENDING]
+        lines += _unsettled(desk.ledger.states.values(), now_ms)
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
     return [*lines, f"  switches     {_switches(session)}"]
 
@@ -96,10 +98,20 @@ def _saved(checkpoint: Capture | None) -> str:
     return f"{checkpoint.path} (evidence: {', '.join([checkpoint.evidence or 'none', *labels])})"
 
 
-def _pending(capture: Capture, now_ms: int) -> str:
+def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:
+    """What is made and not known to be stored, on whatever branch; one that is only begun is under way."""
+    found = [capture for state in branches for capture in state.captures if capture.status != "begun"]
+    return [f"  {'unproven    ' if c.status in PENDING else 'not saved   '} {_how_far(c, now_ms)}" for c in found]
+
+
+def _how_far(capture: Capture, now_ms: int) -> str:
     since = capture.intent.at_ms if capture.intent else capture.begun_ms
     minutes = max(0, now_ms - since) // 60_000
-    return f"{capture.path} is {capture.status.replace('_', ' ')} since {minutes} min, read {capture.probes} time(s)"
+    name = capture.path or f"checkpoint {capture.capture_id[:12]}"
+    status = "ready and waits for memory" if capture.status == "ready" else capture.status.replace("_", " ")
+    code = f" ({capture.code})" if capture.code else ""
+    read = f", read {capture.probes} time(s)" if capture.status in PENDING else ""
+    return f"{name} is {status}{code} since {minutes} min{read}"
 
 
 def _switches(session: Session) -> str:

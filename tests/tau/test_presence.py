@@ -1,0 +1,110 @@
+"""A notice is shown once, through whoever is alive, and not lost when nobody is; the status page names all that is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from continuity.tau.presence import Presence, status
+from tests.fakes.extension_api import FakeTau
+from tests.fakes.host import Conversation
+from tests.shell.rig import Rig, Talk, rig, until
+
+
+def texts(tau: FakeTau) -> list[str]:
+    return [text for text, _ in tau.notices]
+
+
+def test_a_topic_says_the_same_once_and_something_else_again() -> None:
+    presence, tau = Presence(), FakeTau()
+    presence.use(tau.api)
+    for text in ("down", "down", "up", "down"):
+        presence.say("link", text, "warning")
+    presence.say("other", "down")
+    assert tau.notices == [
+        ("down", "warning"),
+        ("up", "warning"),
+        ("down", "warning"),
+        ("down", "info"),
+    ]
+
+
+def test_what_nobody_could_show_is_shown_by_the_next_who_can() -> None:
+    presence, gone, alive = Presence(), FakeTau(), FakeTau()
+    presence.say("early", "before anybody was there")
+    gone.gone = True
+    presence.use(gone.api)
+    presence.say("late", "while nobody was there", "error")
+    presence.use(alive.api)
+    assert alive.notices == [("before anybody was there", "info"), ("while nobody was there", "error")]
+    presence.use(FakeTau().api)
+    assert len(alive.notices) == 2
+
+
+def test_when_the_newest_is_gone_whoever_was_there_before_speaks() -> None:
+    presence, parent, child = Presence(), FakeTau(), FakeTau()
+    presence.use(parent.api)
+    presence.use(child.api)
+    presence.say("a", "through the child")
+    child.gone = True
+    presence.say("b", "through the parent")
+    assert (texts(child), texts(parent)) == (["through the child"], ["through the parent"])
+
+
+def page(process: Rig, talk: Talk) -> str:
+    return status(talk.session, process.link, None, process.clock.now_ms())
+
+
+async def test_the_status_page_says_where_things_go_and_what_is_proven(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        assert "begins with the first prompt" in page(process, talk)
+        await talk.saved("one")
+        shown = page(process, talk)
+        assert "main, folder tau/checkpoints" in shown
+        assert "(evidence: answered)" in shown
+        assert "up: Fake Memory" in shown
+        assert "unproven" not in shown
+        assert "not saved" not in shown
+
+
+async def test_the_status_page_names_a_refused_capture_and_why(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(write_note=[{"code": "NOTE_LOCKED"}])
+        talk = await process.open()
+        await talk.turn("one")
+        await talk.settle()
+        (capture,) = talk.state.captures
+        (line,) = [line for line in page(process, talk).splitlines() if "tau-checkpoint" in line]
+        assert capture.code is not None
+        assert capture.status.replace("_", " ") in line
+        assert capture.code in line
+
+
+async def test_the_status_page_names_a_capture_that_waits_for_memory(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(initialize="exit")
+        talk = process.session(Conversation())
+        await talk.session.start("startup")
+        await talk.turn("one")
+        await until(lambda: talk.state.captures and talk.state.captures[0].status == "ready", "a handoff")
+        shown = page(process, talk)
+        assert "  not saved    checkpoint " in shown
+        assert "is ready and waits for memory since 0 min" in shown
+
+
+async def test_the_status_page_names_a_doubt_on_a_branch_that_was_left(tmp_path: Path) -> None:
+    async with rig(tmp_path, timeout_seconds=2.0) as process:
+        talk = await process.open()
+        kept = await talk.saved("one")
+        process.memory.faults(write_note=[{"error": "disk full"}])
+        await talk.turn("a wrong turn")
+        await until(lambda: talk.state.pending and talk.state.captures[0].status == "in_doubt", "a doubt")
+        talk.conversation.go_to(kept)
+        await talk.prompt("a better turn")
+        assert not talk.state.captures
+        assert "is in doubt" in page(process, talk)
+
+
+def test_without_a_session_the_status_page_says_so() -> None:
+    assert "none (this session has no file)" in status(None, None, None, 0)
+    assert status(None, None, "settings are broken", 0).splitlines()[1] == "  settings     settings are broken"
