@@ -46,10 +46,13 @@ class Owner:
         else:
             self._group.start_soon(self._guarded, name, wrapped)
 
-    async def call[T](self, name: str, job: Callable[[], Awaitable[T]], *, together: bool = False) -> T | None:
+    async def call[T](
+        self, name: str, job: Callable[[], Awaitable[T]], *, together: bool = False, within: float | None = None
+    ) -> T | None:
         """Run `job` under the owner and return what it returns; None when it failed or the owner ended first.
 
-        The host may cancel the waiting task at any moment, by means that no
+        The wait lasts at most `within` seconds; then None is returned and the
+        job goes on to its end. The host may cancel the waiting task at any moment, by means that no
         cancel scope of ours withstands. The job then goes on to its end, or,
         with `together`, is cancelled too and records what is known.
         """
@@ -69,7 +72,8 @@ class Owner:
         self.spawn(name, run)
         self._awaited.add(done)
         try:
-            await done.wait()
+            with anyio.move_on_after(within):
+                await done.wait()
         except BaseException:
             if together:
                 scope.cancel()

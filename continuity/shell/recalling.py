@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from continuity.brief import Brief, Source, render_brief
@@ -26,6 +28,9 @@ from journal.ids import BranchId, CaptureId
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
+
+RENDERED_AT_ONCE_CHARS = 20_000
+"""So much is masked and rendered in about a millisecond."""
 
 MOST_READ = 24
 """Notes read one by one for a brief, because their listing told too little of them."""
@@ -217,13 +222,19 @@ class Recaller:
         spoken_for = self._desk.session_id if state.checkpoint else None
         selection = select(answers, self._desk.profile, known=frozenset(shown), session=spoken_for)
         items = (*([own] if own else ()), *selection.items)
-        brief = render_brief(
-            items, self._desk.settings.recall_chars, placement=self._desk.profile.placement_conventions
-        )
+        brief = await self._rendered(items)
         if not brief.text or brief.sha256 in view.briefs_in_context:
             return None
         complete = bool(answers) and not (view.compactions and _is_coming(state))
         return Composed(brief, state.checkpoint if own else None, complete, tuple(fetched.failed if fetched else ()))
+
+    async def _rendered(self, items: Sequence[Item]) -> Brief:
+        """The brief of `items`; much text is masked and cut in a thread, for the host shares our loop."""
+        render = partial(
+            render_brief, items, self._desk.settings.recall_chars, placement=self._desk.profile.placement_conventions
+        )
+        large = sum(len(item.text) for item in items) > RENDERED_AT_ONCE_CHARS
+        return await anyio.to_thread.run_sync(render) if large else render()
 
     async def _own(self, fetched: Fetched | None, state: State, view: PathView) -> Item | None:
         """The branch's confirmed checkpoint, unless the model still sees the conversation it was made from."""

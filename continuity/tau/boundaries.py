@@ -20,6 +20,9 @@ _OPENINGS: dict[str, OpenReason] = {
     "resume": "resume",
     "branch": "branch",
 }
+PROMPT_SECONDS = 1.0
+"""How long a prompt waits for its boundary beyond the wait for recall; a busy journal goes on without it."""
+
 _CUT = frozenset({"aborted", "error", "length"})
 """How an assistant's last message ends when somebody or something cut it off."""
 _COMPACTIONS: dict[str, CompactionReason] = {"manual": "manual", "threshold": "threshold", "overflow": "overflow"}
@@ -47,7 +50,11 @@ class TauBoundaries:
         self._anchor, self._ended = None, False
         if host.level(context, self._tau) == "C":
             self.session = None
-            self._resident.presence.say("level", "Continuity: this session has no file; tools only, nothing is saved.")
+            self._resident.presence.say(
+                "level",
+                "Continuity: this session has no file; nothing is saved, and memory tools that change something are "
+                "refused here (journal unavailable).",
+            )
             return
         session = self._resident.session(context, self._configured)
         self.session = session
@@ -96,6 +103,7 @@ class TauBoundaries:
         prompted = await self._resident.owner.call(
             "prompt",
             partial(session.prompted, message.key, characters=len(message.key.text), typed=message.key.role == "user"),
+            within=session.desk.settings.recall_wait_seconds + PROMPT_SECONDS,
         )
         if prompted is None:
             return

@@ -144,3 +144,18 @@ async def test_closing_leaves_no_task_behind() -> None:
     await owner.close()
     assert not owner.alive
     assert asyncio.all_tasks() == before
+
+
+async def test_a_caller_that_waits_no_longer_gets_nothing_and_the_job_goes_on(owner: Owner) -> None:
+    gate, ended = anyio.Event(), anyio.Event()
+
+    async def job() -> str:
+        await gate.wait()
+        ended.set()
+        return "done"
+
+    assert await owner.call("slow", job, within=0.01) is None
+    assert not ended.is_set()
+    gate.set()
+    await ended.wait()
+    assert await owner.call("quick", job, within=5) == "done"

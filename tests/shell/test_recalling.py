@@ -6,6 +6,7 @@ from pathlib import Path
 
 from continuity.due import RECALL_SPACING_MS
 from continuity.shell import desk as shell
+from continuity.shell import recalling
 from continuity.shell.runner import REST_MS
 from journal.events import BriefDelivered, Gap, RecallAnswered, RecallFailed, RecallPlanned
 from journal.events.recall import ROUND
@@ -135,3 +136,17 @@ async def test_a_brief_from_what_is_kept_here_alone_is_not_complete(tmp_path: Pa
         assert prompted.brief is not None
         await talk.session.delivered(prompted.brief)
         assert [delivered.complete for delivered in talk.events(BriefDelivered)] == [False]
+
+
+async def test_a_large_brief_is_made_off_the_loop_and_is_the_same(tmp_path: Path) -> None:
+    async with rig(tmp_path, recall_chars=50_000) as process:
+        for number in range(6):
+            text = f"Mend foghorn {number}. " + "oil " * 2_500
+            process.memory.put(f"tasks/foghorn-{number}.md", text, type="task", status="active")
+        talk = await connected(process)
+        await talk.settle()
+        one, two = (await talk.prompt("one")).brief, (await talk.prompt("two")).brief
+        assert one is not None
+        assert two is not None
+        assert len(one.brief.text) > recalling.RENDERED_AT_ONCE_CHARS
+        assert one.brief == two.brief

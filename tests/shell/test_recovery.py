@@ -22,7 +22,7 @@ from journal.errors import (
     NotAJournal,
     UnknownEvent,
 )
-from journal.events import CheckpointReferenced, OperationFailed
+from journal.events import CheckpointReferenced, OperationFailed, WorkBegun
 from tests.fakes.host import Conversation
 from tests.shell.rig import BOUND, Rig, rig, until, unwritable
 
@@ -129,6 +129,26 @@ async def test_a_quit_waits_for_the_successor_of_a_server_that_died_if_something
         process.mind.gate.set()
         assert await talk.session.ending(BOUND)
         assert talk.state.checkpoint is not None
+
+
+async def test_a_prompt_goes_on_while_another_program_holds_the_journal_and_is_on_record_afterwards(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        entry = talk.conversation.user("two")
+        foreign = sqlite3.connect(talk.path, isolation_level=None)
+        foreign.execute("BEGIN IMMEDIATE")
+        started = anyio.current_time()
+        prompted = await process.owner.call(
+            "prompt", lambda: talk.session.prompted(entry, characters=3, typed=True), within=0.2
+        )
+        assert prompted is None
+        assert anyio.current_time() - started < 2
+        foreign.execute("ROLLBACK")
+        foreign.close()
+        await until(lambda: len(talk.events(WorkBegun)) == 2, "the prompt on record")
 
 
 async def test_a_host_that_comes_back_while_a_session_lets_go_keeps_it(tmp_path: Path) -> None:
