@@ -38,10 +38,6 @@ class Places(msgspec.Struct, frozen=True):
         """Return the journal of a session. An id that is no safe file name is replaced by its digest."""
         return self.state / f"{journal_stem(session_id)}.journal"
 
-    def adhoc(self, number: int = 0) -> Path:
-        """Return the journal for writes outside a session; a higher number when another process holds the first."""
-        return self.state / (f"x-adhoc-{number}.journal" if number else "x-adhoc.journal")
-
 
 def places(tau_home: Path, state: Path | None = None) -> Places:
     """Return the places under `tau_home`, with our state in `state` if it is given."""

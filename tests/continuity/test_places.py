@@ -38,11 +38,6 @@ def test_two_ids_never_share_a_file(one: str, other: str) -> None:
     assert (journal_stem(SessionId(one)) == journal_stem(SessionId(other))) == (one == other)
 
 
-def test_no_session_can_take_the_journal_for_writes_outside_one() -> None:
-    assert journal_stem(SessionId("x-adhoc")) != HERE.adhoc().stem
-    assert [HERE.adhoc().name, HERE.adhoc(1).name] == ["x-adhoc.journal", "x-adhoc-1.journal"]
-
-
 def test_the_other_files_are_where_the_readme_says() -> None:
     assert HERE.settings == HOME / "continuity.json"
     assert HERE.compatible_settings == HOME / "basic-memory.json"
