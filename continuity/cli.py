@@ -89,7 +89,8 @@ class _Commands(click.Group):
         """
         Carries objective, decisions and next action of Tau sessions into Basic Memory, and proves what it did.
 
-        Exit codes: 0 sound, 1 findings, 2 misuse, 3 unreadable. Data goes to stdout, everything else to stderr.
+        Exit codes: 0 sound, 1 findings, 2 misuse, 3 something could not be read or written. Data goes to stdout,
+        everything else to stderr.
         """,
     ),
 )

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from continuity.cli import main
 from continuity.shell.settings import Settings
+from tests.facts import DOUBTED
+from tests.fakes.journals import recorded
 from tests.replay.kit import run
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +47,39 @@ def test_its_commands_print_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
         ran = run(*arguments)
         assert (program, ran.code) == ("continuity", 0), command
         assert ran.out == output, f"the README does not show what `{command}` prints now"
+
+
+def test_its_alias_makes_the_installed_program_a_command(tmp_path: Path) -> None:
+    installed = tmp_path / ".local" / "share" / "tau-continuity"
+    (installed / "bin").mkdir(parents=True)
+    program = installed / "bin" / "continuity"
+    program.write_text(f"#!{sys.executable}\nimport sys, fake_continuity\nfake_continuity.main(sys.argv[1:])\n")
+    program.chmod(0o755)
+    (installed / "fake_continuity.py").write_text("main = print\n")
+    (alias,) = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("alias ")]
+    script = f"{alias}\ncontinuity log a.journal\n"
+    home = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["/bin/sh"], input=script, env=home, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("['log', 'a.journal']\n", "")
+
+
+def test_it_says_of_the_exit_codes_what_is_so(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.journal", *DOUBTED)
+    assert "`unproven` exits 0 also when it lists something" in COMMANDS
+    assert (run("unproven", path).code, run("unproven", path, "--json").json != []) == (0, True)
+    assert "0 sound, 1 findings, 2 misuse, 3 something could not be read or\nwritten" in COMMANDS
+    assert [
+        run(*words).code for words in (("log",), ("log", tmp_path), ("export", path, "-o", tmp_path / "n" / "b"))
+    ] == [
+        2,
+        3,
+        3,
+    ]
+
+
+def test_it_names_what_an_audit_can_be_compared_with() -> None:
+    assert "`continuity audit FILE --session TAUFILE`" in COMMANDS
+    assert "`--notes DIR`" in COMMANDS
 
 
 def test_it_names_every_command_and_no_other() -> None:
