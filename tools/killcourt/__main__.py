@@ -38,8 +38,9 @@ class Court:
         self._began = time.monotonic()
         self.stopped = threading.Event()
 
-    def stop(self, *_: object) -> None:
+    def stop(self, number: int, _: object) -> None:
         """Let every sitting end after the kill it is at; what is missing is done by the next run."""
+        print(f"{signal.Signals(number).name}: stopping after the kills under way", file=sys.stderr, flush=True)
         self.stopped.set()
 
     def heard(self) -> dict[int, Evidence]:
