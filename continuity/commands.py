@@ -109,9 +109,11 @@ class SubmitWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """Draw the verdict from reads that were made."""
+    """Draw the verdict from reads that were made of a capture in this attempt and status; of a later one they say nothing."""
 
     capture_id: CaptureId
+    attempt: int
+    status: str
     connection: ConnectionId | None
     observations: tuple[Observation, ...]
     writing_server: ServerState

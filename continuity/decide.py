@@ -227,6 +227,8 @@ def _probe(state: State, command: RecordProbe) -> Events:
     capture = state.capture(command.capture_id)
     if capture is None:
         raise CommandRejected("record-probe", "no such capture on this branch")
+    if (command.attempt, command.status) != (capture.attempt, capture.status):
+        raise CommandRejected("record-probe", f"the capture is {capture.status} since the reads began: read again")
     unjudged = CaptureProbed(
         capture_id=capture.capture_id,
         attempt=capture.attempt,

@@ -77,6 +77,8 @@ def probed(
     """Return reads that were made, for the core to judge; without a look at the writing server they prove no absence."""
     return RecordProbe(
         capture_id=capture.capture_id,
+        attempt=capture.attempt,
+        status=capture.status,
         connection=connection.id,
         observations=found,
         writing_server=writing_server,

@@ -71,15 +71,22 @@ def submission(connection: ConnectionId = CONNECTION) -> SubmitWrite:
     )
 
 
-def probe(*observations: Observation) -> RecordProbe:
+def probe(*observations: Observation, status: str = "in_doubt", attempt: int = 1) -> RecordProbe:
     return RecordProbe(
         capture_id=CAPTURE,
+        attempt=attempt,
+        status=status,
         connection=CONNECTION,
         observations=observations,
         writing_server="gone",
         project_source="local",
         index_proven=True,
     )
+
+
+def check(*observations: Observation) -> RecordProbe:
+    """Reads of a note that is confirmed."""
+    return probe(*observations, status="confirmed")
 
 
 def resolution(decision: Decision) -> Resolve:
@@ -216,42 +223,52 @@ def test_a_probe_of_an_unknown_capture_is_refused() -> None:
 
 def test_a_confirmed_note_read_at_another_path_has_moved() -> None:
     found = seen(path=MOVED)
-    given(*SAVED).when(probe(found)).then(probed("present_same", found), NoteMoved(capture_id=CAPTURE, file_path=MOVED))
+    given(*SAVED).when(check(found)).then(probed("present_same", found), NoteMoved(capture_id=CAPTURE, file_path=MOVED))
 
 
 def test_a_confirmed_note_that_was_edited_is_labelled_once() -> None:
     found = seen(body=OTHER_BODY)
     label = NoteEdited(capture_id=CAPTURE, content_sha256=OTHER_BODY)
-    given(*SAVED).when(probe(found)).then(probed("present_edited", found), label)
-    given(*SAVED, label).when(probe(found)).then(probed("present_edited", found))
+    given(*SAVED).when(check(found)).then(probed("present_edited", found), label)
+    given(*SAVED, label).when(check(found)).then(probed("present_edited", found))
 
 
 def test_a_confirmed_note_read_unchanged_carries_no_label() -> None:
-    given(*SAVED).when(probe(seen())).then(probed("present_same", seen()))
+    given(*SAVED).when(check(seen())).then(probed("present_same", seen()))
 
 
 def test_a_confirmed_note_is_withdrawn_only_with_the_proof_of_an_absence() -> None:
-    given(*SAVED).when(probe(*NOWHERE)).then(probed("absent_final", *NOWHERE), NoteWithdrawn(capture_id=CAPTURE))
-    given(*SAVED).when(probe(missed())).then(probed("absent_open", missed()))
-    silent = replace(probe(*NOWHERE), index_proven=False)
+    given(*SAVED).when(check(*NOWHERE)).then(probed("absent_final", *NOWHERE), NoteWithdrawn(capture_id=CAPTURE))
+    given(*SAVED).when(check(missed())).then(probed("absent_open", missed()))
+    silent = replace(check(*NOWHERE), index_proven=False)
     given(*SAVED).when(silent).then(probed("absent_open", *NOWHERE, index=False))
 
 
 def test_two_notes_with_our_identity_label_nothing() -> None:
     several = (seen(), seen("title", path=MOVED, body=OTHER_BODY))
-    given(*SAVED).when(probe(*several)).then(probed("conflicted", *several))
+    given(*SAVED).when(check(*several)).then(probed("conflicted", *several))
 
 
 def test_the_note_with_our_body_says_where_it_is() -> None:
     several = (seen("title", path=MOVED, body=BODY), seen("id_search", tip=NEXT_TIP, path="other.md"))
-    given(*SAVED).when(probe(*several)).then(
+    given(*SAVED).when(check(*several)).then(
         probed("present_same", *several), NoteMoved(capture_id=CAPTURE, file_path=MOVED)
     )
 
 
 def test_a_confirmed_note_whose_address_another_took_is_not_withdrawn() -> None:
     rival = seen(capture=OTHER_CAPTURE)
-    given(*SAVED).when(probe(rival)).then(probed("conflicted", rival))
+    given(*SAVED).when(check(rival)).then(probed("conflicted", rival))
+
+
+def test_reads_begun_before_a_capture_was_settled_say_nothing_of_what_it_is_now() -> None:
+    given(*SAVED).when(probe(*NOWHERE)).rejected("read again")
+
+
+def test_reads_begun_for_one_attempt_say_nothing_of_the_next() -> None:
+    rewritten = (*LOST, resolved("rewrite", 2), intended(attempt=2), answered("unknown", attempt=2))
+    given(*rewritten).when(probe(*NOWHERE)).rejected("read again")
+    given(*rewritten).when(probe(seen(), attempt=2)).then(replace(probed("present_same", seen()), attempt=2))
 
 
 # -- people ------------------------------------------------------------------
