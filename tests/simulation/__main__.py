@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tests.simulation.bugs import BUGS, noticed
-from tests.simulation.protocol import Setting, second_write
+from tests.simulation.protocol import BEGINNINGS, Setting
 from tests.simulation.search import search
 from tests.simulation.story import Played, play
 
@@ -58,8 +58,8 @@ def simulated(wanted: range, steps: int) -> bool:
 def searched(depth: int) -> bool:
     """Walk through the protocol to `depth` moves, and from a second write on to fewer; tell whether all held."""
     held = True
-    for name, start, moves in (("an empty journal", Setting(), depth), ("a second write", second_write(), depth - 6)):
-        began, found = time.monotonic(), search(max(moves, 1), start)
+    for name, start in BEGINNINGS.items():
+        began, found = time.monotonic(), search(depth if start is Setting else max(depth - 6, 1), start())
         how = "everything" if found.exhausted else f"{found.depth} moves"
         seconds = time.monotonic() - began
         print(f"from {name}, {how}: {found.worlds} worlds, {found.moves} orders of events, {seconds:.0f} s", flush=True)

@@ -86,12 +86,13 @@ BUGS = (
         "a cloud project counts as local",
         "3: lost only if nothing can land",
         ((verdict, "_absent", 'probe.project_source == "local"', 'probe.project_source != "unknown"'),),
-        {**DOUBT, "cloud": 0.8},
+        {"late": 0.8, "cloud": 1.0},
     ),
     Bug(
         "every error is a refusal",
         "3: refused only for a known code",
         ((notes, "judge_write", 'outcome="unknown", code="error-text"', 'outcome="refused", code="error-text"'),),
+        {"failed_landed": 0.5},
     ),
     Bug(
         "a fork takes over what its parent owes",
@@ -105,9 +106,9 @@ BUGS = (
         DOUBT,
     ),
     Bug(
-        "a doubted write is read twice and then let be",
+        "a doubted write is read once and then let be",
         "nothing is forgotten",
-        ((due, "_reconcile_lane", 'c.status == "in_doubt"', 'c.status == "in_doubt" and c.probes < 2'),),
+        ((due, "_reconcile_lane", 'c.status == "in_doubt"', 'c.status == "in_doubt" and c.probes < 1'),),
         {"late": 0.8},
     ),
     Bug(

@@ -88,6 +88,8 @@ class Look(msgspec.Struct, frozen=True):
     """A probe under way: what has been seen so far."""
 
     tip: int
+    attempt: int
+    status: str
     writing: ServerState
     seen: tuple[Observation, ...] = ()
     proven: bool = False
@@ -106,6 +108,7 @@ class Budget(msgspec.Struct, frozen=True):
     decisions: int = 1
     echoes: int = 1
     unsent: int = 1
+    looks: int = 1
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -119,6 +122,8 @@ class Setting(msgspec.Struct, frozen=True):
     calls: tuple[Call, ...] = ()
     notes: tuple[Note, ...] = ()
     look: Look | None = None
+    asked: Look | None = None
+    """A second probe, which a person asked for while the first was under way."""
     left: Budget = Budget()
     tips: int = 0
 
@@ -201,10 +206,23 @@ def after(*names: str) -> Setting:
     return world
 
 
+_FIRST = ("open", "settle 1", "server 1 starts", "begin", "synthesise", "submit", "1.1 is sent", "1.1 lands")
+_SAVED = (*_FIRST, "1.1 is heard", "a note is indexed")
+_SECOND = (*_SAVED, "settle 2", "begin", "synthesise", "submit")
+
+
 def second_write() -> Setting:
     """A checkpoint is saved and in the index, and the next one's intent is on disk."""
-    first = ("open", "settle 1", "server 1 starts", "begin", "synthesise", "submit", "1.1 is sent", "1.1 lands")
-    return after(*first, "1.1 is heard", "a note is indexed", "settle 2", "begin", "synthesise", "submit")
+    return after(*_SECOND)
+
+
+def absence() -> Setting:
+    """The second write was not heard of, its server is gone, and it is being looked for."""
+    lost = ("2.1 is sent", "2.1 is lost", "server 1 dies", "connection lost", "server 2 starts", "probe")
+    return after(*_SECOND, *lost)
+
+
+BEGINNINGS = {"an empty journal": Setting, "a second write": second_write, "a proof of absence": absence}
 
 
 def _spent(world: Setting, what: str) -> Setting:
@@ -214,7 +232,7 @@ def _spent(world: Setting, what: str) -> Setting:
 def _crashed(world: Setting) -> Setting:
     """What was not sent is gone with the process; what was sent is with its server, and nobody waits for it."""
     calls = tuple(replace(call, heard=True) for call in world.calls if call.stage != "intended")
-    return replace(_spent(world, "crashes"), up=False, connection=0, calls=calls, look=None)
+    return replace(_spent(world, "crashes"), up=False, connection=0, calls=calls, look=None, asked=None)
 
 
 def _opening(writer: int) -> OpenSession:
@@ -377,6 +395,10 @@ def _of_the_runner(world: Setting) -> Iterator[Move]:
     policy = Policy(ConnectionId(f"c{world.connection}") if world.connection else None)
     if world.look is not None:
         yield from _looked(world, world.look)
+    if world.asked is not None:
+        aside = replace(world, look=world.asked, asked=None)
+        for name, after in _looked(aside, world.asked):
+            yield f"person: {name}", replace(after, look=world.look, asked=after.look)
     for effect in due(world.state, policy, FOREVER_MS).effects:
         done = _performed(world, effect)
         if done is not None:
@@ -444,7 +466,7 @@ def _looking(world: Setting, effect: Probe) -> Setting | None:
         return None
     server = capture.intent.server if capture.intent is not None else None
     writing: ServerState = "unknown" if server is None else "alive" if server.process.pid in world.alive else "gone"
-    return replace(world, look=Look(tip_of(capture), writing))
+    return replace(world, look=Look(tip_of(capture), capture.attempt, capture.status, writing))
 
 
 _WAYS: tuple[Way, ...] = ("address", "title", "id_search")
@@ -504,6 +526,8 @@ def _seen(way: Way, note: Note | None, found: Literal["note", "nothing", "unreac
 def _recorded(world: Setting, look: Look) -> Setting:
     probe = RecordProbe(
         capture_id=capture_of(look.tip),
+        attempt=look.attempt,
+        status=look.status,
         connection=ConnectionId(f"c{world.connection}") if world.connection else None,
         observations=look.seen,
         writing_server=look.writing,
@@ -515,7 +539,10 @@ def _recorded(world: Setting, look: Look) -> Setting:
 
 
 def _of_the_person(world: Setting) -> Iterator[Move]:
-    """Settles what is open, in any way that is allowed; accepting on a person's word is left out."""
+    """Looks, and settles what is open in any way that is allowed; accepting on a person's word is left out."""
+    if world.look is not None and world.left.looks and world.connection:
+        beside = replace(world.look, seen=(), proven=False, asked=0)
+        yield "person: looks too", replace(_spent(world, "looks"), asked=beside)
     decisions: tuple[Decision, ...] = ("abandon", "rewrite")
     for capture in world.state.captures if world.left.decisions else ():
         for decision in decisions:
