@@ -41,6 +41,7 @@ from journal.events.lifecycle import OpenReason
 from journal.events.writes import Decision
 from journal.ids import CaptureId, SessionId, Sha256
 from journal.reader import open_reader
+from replay.audit import audit
 from tests.simulation import loop
 from tests.simulation.host import SessionFile
 from tests.simulation.machine import Disk, Kernel
@@ -202,6 +203,9 @@ class Story:
                 intended = {(str(e.capture_id), e.attempt) for e in intents if isinstance(e, WriteIntended)}
                 if set(reader.submissions()) != intended:
                     self.world.fail("the submissions are not the intents")
+                for finding in audit(reader).findings:
+                    if finding.severity == "broken":
+                        self.world.fail(f"the audit finds {finding}")
 
 
 # -- acts: the host ------------------------------------------------------------
