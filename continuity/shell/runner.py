@@ -148,7 +148,7 @@ class Runner:
                         self._start(effect, branch, now_ms)
         elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
             self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
-        again += [at_ms for at_ms in self._resting.values() if at_ms > now_ms]
+        again += [began_ms + REST_MS for lane, began_ms in self._resting.items() if self._rests(lane, now_ms)]
         if connection is None and self._needs_server(now_ms):
             self.desk.link.want()  # after a failure only when it has rested
         if not self._awaits_server():
@@ -178,7 +178,7 @@ class Runner:
         return any(c.status in ("ready", "in_doubt") for state in ledger.states.values() for c in state.captures)
 
     def _start(self, effect: Effect, branch: BranchId, now_ms: int) -> None:
-        if effect.lane in self._busy or self._resting.get(effect.lane, 0) > now_ms:
+        if effect.lane in self._busy or self._rests(effect.lane, now_ms):
             return
         if isinstance(effect, Prefetch) and not self._may_recall():
             return
@@ -229,7 +229,12 @@ class Runner:
                 await self.recaller.prefetch(effect.reason, branch, state)
 
     def _rest(self, lane: Lane) -> None:
-        self._resting[lane] = self.desk.clock.now_ms() + REST_MS
+        self._resting[lane] = self.desk.clock.now_ms()
+
+    def _rests(self, lane: Lane, now_ms: int) -> bool:
+        """A clock that was set back ends a rest: how much of it is over is not known."""
+        began_ms = self._resting.get(lane)
+        return began_ms is not None and began_ms <= now_ms < began_ms + REST_MS
 
     async def _failed(self, operation: str, error: Exception) -> None:
         """Say and record a failure that nobody foresaw; the same one after the other is recorded once."""

@@ -137,6 +137,18 @@ async def test_an_effect_that_fails_in_an_unforeseen_way_is_recorded_and_rests(t
         assert talk.state.checkpoint is not None
 
 
+async def test_a_clock_that_was_set_back_ends_a_rest(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        process.mind.answer = unforeseen
+        await talk.turn("one")
+        await talk.settle()
+        process.mind.answer = lambda _: HANDOFF.format(next="Go on.")
+        process.clock.advance(-86_400_000)
+        await talk.settle()
+        assert talk.state.checkpoint is not None
+
+
 def unforeseen(text: str) -> str:
     raise ZeroDivisionError(text)
 
