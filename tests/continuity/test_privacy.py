@@ -55,7 +55,7 @@ FORMS = {
     "bearer alone": ("use Bearer " + "abcdefgh12345678", ["abcdefgh"]),
     "json header": ('"Authorization": "token ' + "abcdefgh1" + '"', ["abcdefgh"]),
     "cookie": ("Cookie: session=" + "abcdefgh1; a=b", ["abcdefgh"]),
-    "npmrc": ("//registry.npmjs.org/:_authToken=" + "abcd-ef12", ["abcd-ef"]),
+    "npmrc": ("//registry.example.org/:_authToken=" + "abcd-ef12", ["abcd-ef"]),
     "docker auth": ("_auth=" + BASIC, ["dXNlc"]),
     "slack": ("xoxb-" + "123456789012-abcdefGHIJKL", ["1234567", "abcdef"]),
     "slack hook": ("https://hooks.slack.com/services/" + "T000/B000/XXXXyyyyZZZZ", ["T000", "XXXX"]),
