@@ -62,7 +62,9 @@ def searched(depth: int) -> bool:
         began, found = time.monotonic(), search(depth if start is Setting else max(depth - 6, 1), start())
         how = "everything" if found.exhausted else f"{found.depth} moves"
         seconds = time.monotonic() - began
-        print(f"from {name}, {how}: {found.worlds} worlds, {found.moves} ways between them, {seconds:.0f} s", flush=True)
+        print(
+            f"from {name}, {how}: {found.worlds} worlds, {found.moves} ways between them, {seconds:.0f} s", flush=True
+        )
         if found.broken is not None:
             print(f"{found.broken}:", *found.path, sep="\n    ")
         held = held and found.broken is None
