@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from journal.events import (
+    BasisTaken,
     BriefDelivered,
     CheckpointReferenced,
     CompactionEnded,
@@ -31,7 +34,7 @@ from journal.events import (
 from journal.events.capture import CaptureKind
 from journal.events.lifecycle import Level, OpenReason, PolicyValues, Process, Profile, ProjectSource
 from journal.events.writes import Decision, NoteAddress, Observation, ServerState
-from journal.ids import CaptureId, ConnectionId, EntryId, ProjectName, Sha256, WriterId
+from journal.ids import CallId, CaptureId, ConnectionId, EntryId, ProjectName, Sha256, WriterId
 
 
 class CommandRejected(Exception):
@@ -121,11 +124,29 @@ class RecordProbe(msgspec.Struct, frozen=True, kw_only=True):
     index_proven: bool
 
 
+class Adopt(msgspec.Struct, frozen=True, kw_only=True):
+    """Take over a confirmed receipt: for what is open here, or as the checkpoint of this branch."""
+
+    receipt: ReceiptAdopted
+    over: CaptureId | None = None
+    """The checkpoint here that lies before the receipt's tip on the active path, seen by whoever knows the path."""
+    read: Observation | None = None
+    """What was read of the note, if it was."""
+
+
 class Resolve(msgspec.Struct, frozen=True, kw_only=True):
-    """A person settles a capture: accept after a read, abandon, or write again where that is safe."""
+    """A person settles a capture: accept a note that was read, abandon, or write again where that is safe."""
 
     capture_id: CaptureId
     decision: Decision
+    reason_sha256: Sha256
+
+
+class ResolveCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A person settles a tool call of unknown outcome; it is never made again."""
+
+    call_id: CallId
+    decision: Literal["accept", "abandon"]
     reason_sha256: Sha256
 
 
@@ -149,7 +170,7 @@ type Observed = (
     | SynthesisFinished
     | SynthesisFailed
     | WriteAnswered
-    | ReceiptAdopted
+    | BasisTaken
     | RecallPlanned
     | RecallAnswered
     | RecallFailed
@@ -179,7 +200,9 @@ type Command = (
     | BeginCapture
     | SubmitWrite
     | RecordProbe
+    | Adopt
     | Resolve
+    | ResolveCall
     | Pause
     | Resume
     | Observe

@@ -7,6 +7,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from continuity.commands import (
+    Adopt,
     BeginCapture,
     CloseSession,
     Command,
@@ -19,6 +20,7 @@ from continuity.commands import (
     RecordProbe,
     Request,
     Resolve,
+    ResolveCall,
     Resume,
     Settle,
     SubmitWrite,
@@ -26,6 +28,7 @@ from continuity.commands import (
 from continuity.state import Capture, State, our_note
 from continuity.verdict import Wanted, verdict
 from journal.events import (
+    BasisTaken,
     BranchForked,
     CaptureBegun,
     CaptureProbed,
@@ -41,13 +44,13 @@ from journal.events import (
     NoteMoved,
     NoteWithdrawn,
     Paused,
-    ReceiptAdopted,
     Resumed,
     SessionClosed,
     SessionOpened,
     SynthesisAdvanced,
     SynthesisFailed,
     SynthesisFinished,
+    ToolResolved,
     WorkSettled,
     WriteAnswered,
     WriteIntended,
@@ -80,10 +83,8 @@ def decide(state: State, command: Command) -> Events:
             return _begin(state, command)
         case SubmitWrite():
             return (_submit(state, command),)
-        case RecordProbe():
-            return _probe(state, command)
-        case Resolve():
-            return (_resolve(state, command),)
+        case RecordProbe() | Adopt() | Resolve() | ResolveCall():
+            return _reconcile(state, command)
         case Pause() | Resume():
             return _switch(state, command)
         case Observe():
@@ -223,6 +224,20 @@ def _known(state: State, command: str, capture_id: str) -> Capture:
 # -- reconciliation ----------------------------------------------------------
 
 
+def _reconcile(state: State, command: RecordProbe | Adopt | Resolve | ResolveCall) -> Events:
+    match command:
+        case RecordProbe():
+            return _probe(state, command)
+        case Adopt():
+            return _adopt(state, command)
+        case Resolve():
+            return (_resolve(state, command),)
+        case ResolveCall():
+            return (_resolve_call(state, command),)
+        case _:
+            assert_never(command)
+
+
 def _probe(state: State, command: RecordProbe) -> Events:
     capture = state.capture(command.capture_id)
     if capture is None:
@@ -265,12 +280,12 @@ def _labels(capture: Capture, probed: CaptureProbed) -> Events:
 
 
 def _resolve(state: State, command: Resolve) -> CaptureResolved:
-    """Accept needs a read, rewriting needs proof that nothing is there and nothing can land."""
+    """Accept needs a note that was read, rewriting needs proof that nothing is there and nothing can land."""
     capture = _known(state, "resolve", command.capture_id)
     if capture.status not in ("in_doubt", "conflicted", "lost", "refused"):
         raise CommandRejected("resolve", f"the capture is {capture.status}: nothing to settle")
-    if command.decision == "accept" and capture.probes == 0:
-        raise CommandRejected("resolve", "accept needs a read first: probe it")
+    if command.decision == "accept" and capture.verdict != "conflicted":
+        raise CommandRejected("resolve", "no note was read that could be accepted: probe it, or abandon it")
     if command.decision == "rewrite" and capture.status not in ("lost", "refused"):
         raise CommandRejected("resolve", "it may still land: only a lost or refused write is repeated")
     again = command.decision == "rewrite"
@@ -281,6 +296,33 @@ def _resolve(state: State, command: Resolve) -> CaptureResolved:
         reason_sha256=command.reason_sha256,
         file_path=capture.path,
     )
+
+
+def _resolve_call(state: State, command: ResolveCall) -> ToolResolved:
+    """A call that is still on its way is nobody's to settle."""
+    call = next((each for each in state.calls if each.call_id == command.call_id), None)
+    if call is None:
+        raise CommandRejected("resolve-call", "no such call is open on this branch")
+    if not call.unknown:
+        raise CommandRejected("resolve-call", "it is not answered yet")
+    return ToolResolved(call_id=command.call_id, decision=command.decision, reason_sha256=command.reason_sha256)
+
+
+def _adopt(state: State, command: Adopt) -> Events:
+    """A receipt that says nothing new changes nothing, and none makes an older checkpoint current."""
+    receipt = command.receipt
+    capture = next((c for c in state.captures if c.capture_id == receipt.capture_id), None)
+    if capture is not None:
+        wanted = capture.status in ("intended", "in_doubt", "conflicted", "lost")
+    else:
+        current = state.checkpoint.capture_id if state.checkpoint is not None else None
+        wanted = receipt.kind == "checkpoint" and current in (None, command.over) and current != receipt.capture_id
+    if not wanted:
+        return ()
+    body = command.read.content_sha256 if command.read is not None else None
+    if body is None or body == receipt.content_sha256:
+        return (receipt,)
+    return (receipt, NoteEdited(capture_id=receipt.capture_id, content_sha256=body))
 
 
 # -- observations ------------------------------------------------------------
@@ -297,8 +339,8 @@ def _observe(state: State, fact: Observed) -> Events:
             return () if state.compaction_entry == fact.entry else (fact, *_compaction(state))
         case CompactionStarted():
             return (fact, *_compaction(state))
-        case ReceiptAdopted():
-            return (fact,) if _adoptable(state, fact) else ()
+        case BasisTaken():
+            return (_basis(state, fact),)
         case MemoryConnected():
             return () if state.connection == fact else (fact,)
         case MemoryLost():
@@ -326,8 +368,9 @@ def _compaction(state: State) -> Events:
     return _request(state, Request(reason="compaction"))
 
 
-def _adoptable(state: State, fact: ReceiptAdopted) -> bool:
-    capture = next((c for c in state.captures if c.capture_id == fact.capture_id), None)
-    if capture is not None:
-        return capture.status in ("intended", "in_doubt", "conflicted", "lost")
-    return state.checkpoint is None and fact.kind == "checkpoint"
+def _basis(state: State, fact: BasisTaken) -> BasisTaken:
+    """Only the note that is the checkpoint here can stand for what was read before it."""
+    known = state.checkpoint
+    if known is None or (known.capture_id, known.source_tip) != (fact.capture_id, fact.source_tip):
+        raise CommandRejected("observe", "that note is not the checkpoint of this branch")
+    return fact

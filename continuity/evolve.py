@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from continuity.state import State
 from continuity.steps import captures, recalls, sessions, writes
 from journal.events import (
+    BasisTaken,
     BodiesErased,
     BranchForked,
     BriefDelivered,
@@ -47,6 +48,7 @@ from journal.events import (
     TipsMapped,
     ToolAnswered,
     ToolCalled,
+    ToolResolved,
     WorkBegun,
     WorkSettled,
     WriteAnswered,
@@ -103,6 +105,7 @@ STEPS: dict[type[Event], Step[Event]] = cast(
         SynthesisAdvanced: captures.synthesis_advanced,
         SynthesisFinished: captures.synthesis_finished,
         SynthesisFailed: captures.synthesis_failed,
+        BasisTaken: captures.basis_taken,
         CaptureSuperseded: captures.capture_superseded,
         WriteIntended: writes.write_intended,
         WriteAnswered: writes.write_answered,
@@ -119,6 +122,7 @@ STEPS: dict[type[Event], Step[Event]] = cast(
         CheckpointReferenced: _unchanged,
         ToolCalled: recalls.tool_called,
         ToolAnswered: recalls.tool_answered,
+        ToolResolved: recalls.tool_resolved,
         OperationFailed: _unchanged,
         Gap: _unchanged,
         BodiesErased: _unchanged,

@@ -8,6 +8,7 @@ from typing import cast
 import msgspec
 
 from journal.events import (
+    BasisTaken,
     BranchForked,
     BriefDelivered,
     CaptureBegun,
@@ -29,6 +30,7 @@ from journal.events import (
     SynthesisFinished,
     ToolAnswered,
     ToolCalled,
+    ToolResolved,
     WorkSettled,
     WriteAnswered,
     WriteIntended,
@@ -111,6 +113,9 @@ def _capture(event: Event) -> str | None:
             return f"{short(event.capture_id)}: {event.error}"
         case ReceiptAdopted():
             return f"{short(event.capture_id)}: from {event.origin}, {event.file_path}"
+        case BasisTaken():
+            since = ", edited since," if event.edited else ""
+            return f"{short(event.capture_id)}: its note{since} is what the next synthesis starts from"
         case NoteMoved():
             return f"{short(event.capture_id)}: {event.file_path}"
         case _:
@@ -130,6 +135,8 @@ def _write(event: Event) -> str | None:
             return f"{_attempt(event)}: {event.decision} by a person"
         case ToolCalled():
             return f"{event.name} ({event.call_id})"
+        case ToolResolved():
+            return f"{event.call_id}: {event.decision} by a person"
         case ToolAnswered():
             return f"{event.call_id}: {_joined(event.outcome, event.code)}"
         case _:

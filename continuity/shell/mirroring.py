@@ -23,7 +23,7 @@ def adoptable(view: PathView, project: str | None) -> tuple[tuple[ReceiptAdopted
             source_tip=one.source_tip,
             content_sha256=one.content_digest,
             file_path=(one.file_path or "")[:1024],
-            origin="session",
+            origin="session" if one.anchor is not None else "tool",
         )
         for one in reversed(found)
         if one.status == "confirmed" and one.kind == "checkpoint" and one.project == project

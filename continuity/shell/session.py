@@ -11,19 +11,19 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from continuity.commands import Fork, Observe, Observed, OpenSession, Request, Settle
+from continuity.commands import Adopt, Fork, Observe, Observed, OpenSession, Request, Settle
 from continuity.lineage import Stay, choose
 from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, adoptable, unmirrored
-from continuity.shell.opening import Guard, journal_path, policy_values, unreadable
+from continuity.shell.opening import Guard, blocked, journal_path, policy_values
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, sources
 from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.state import State
 from journal.disk import FORMAT
-from journal.errors import JournalError, JournalLocked, JournalUnreadable, RowUnreadable
+from journal.errors import JournalError, JournalLocked
 from journal.events import (
     BriefDelivered,
     CheckpointReferenced,
@@ -135,6 +135,7 @@ class Session:
         async with self._boundary():
             ledger = self.desk.ledger
             if ledger is None:
+                self.desk.passed_by()
                 return
             view = await self.desk.source.view(anchor)
             with self._guarded():
@@ -241,18 +242,17 @@ class Session:
         return Guard(self._refused)
 
     def _refused(self, error: JournalError) -> None:
-        """A journal that is locked may be free at the next prompt; one that cannot be read is left as it is."""
+        """A journal that is locked may be free at the next prompt; one that cannot be used is left as it is.
+
+        What befalls one that is open is trouble: every later boundary tries again.
+        """
         self._locked = isinstance(error, JournalLocked)
-        if self._locked:
-            self.blocked = "another process has this session open; memory is read-only here"
-        elif isinstance(error, JournalUnreadable | RowUnreadable):
-            self.blocked = (
-                f"the journal cannot be read ({unreadable(error)}); it was left as it is, see `continuity audit`"
-            )
-        else:
+        why = blocked(error) if self.desk.ledger is None else None
+        if why is None:
             self.desk.unrecorded(error)
             return
-        self.desk.voice.say("journal", f"Continuity: {self.blocked}.", "warning")
+        self.blocked = why
+        self.desk.voice.say("journal", f"Continuity: {why}.", "warning")
 
     async def _take_hold(self, view: PathView, *, prompted: bool) -> None:
         """Go on in the session's journal if there is one; it is made at the first prompt, and not before."""
@@ -321,8 +321,10 @@ class Session:
 
     async def _place(self, ledger: Ledger, view: PathView) -> None:
         """Continue the branch the path is on; a branch that is left is captured, always."""
-        if ledger.state.closed:
-            await self._open(ledger, self._reason)  # it could not be recorded before
+        if ledger.state.closed:  # it could not be recorded before, nor what follows it
+            await self._open(ledger, self._reason)
+            await self.desk.flush()
+            await self._adopt(ledger, view)
         before = ledger.current
         chosen = choose([m.entry_id for m in view.public], ledger.trails, before)
         if not isinstance(chosen, Stay) or chosen.branch != before:
@@ -362,7 +364,7 @@ class Session:
         if skipped:
             self.desk.voice.say("receipts", f"{skipped} unreadable receipt(s) in this session were passed over.")
         for fact in facts:
-            await ledger.apply(Observe(fact), tip=None)
+            await ledger.apply(Adopt(receipt=fact), tip=None)
 
     async def _brief(self, ledger: Ledger, view: PathView) -> Composed | None:
         """What is due now: with the server's answers if they come in time, else from what is kept here."""

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from continuity.state import Capture, Gathered, Handoff, Progress, State
 from journal.events import (
+    BasisTaken,
     CaptureBegun,
     CaptureRequested,
     CaptureSuperseded,
@@ -94,6 +95,10 @@ def synthesis_failed(state: State, row: Row, event: SynthesisFailed) -> State:
     if capture.status == "ready":
         failed = replace(failed, status="begun", progress=None, handoff_sha256=None)
     return put(state, failed)
+
+
+def basis_taken(state: State, row: Row, event: BasisTaken) -> State:
+    return replace(state, handoff=Handoff(event.handoff_sha256, event.source_tip, event.capture_id))
 
 
 def capture_superseded(state: State, row: Row, event: CaptureSuperseded) -> State:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from continuity.state import OpenCall, Recall, State
-from journal.events import BriefDelivered, RecallAnswered, RecallFailed, RecallPlanned, ToolAnswered, ToolCalled
+from journal.events import (
+    BriefDelivered,
+    RecallAnswered,
+    RecallFailed,
+    RecallPlanned,
+    ToolAnswered,
+    ToolCalled,
+    ToolResolved,
+)
 from journal.events.recall import ROUND
 from journal.row import Row
 
@@ -47,4 +55,8 @@ def tool_answered(state: State, row: Row, event: ToolAnswered) -> State:
     if event.outcome == "unknown":
         marked = (replace(c, unknown=True) if c.call_id == event.call_id else c for c in state.calls)
         return replace(state, calls=tuple(marked))
+    return replace(state, calls=tuple(c for c in state.calls if c.call_id != event.call_id))
+
+
+def tool_resolved(state: State, row: Row, event: ToolResolved) -> State:
     return replace(state, calls=tuple(c for c in state.calls if c.call_id != event.call_id))

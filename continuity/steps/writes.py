@@ -131,9 +131,10 @@ def _checked(state: State, event: CaptureProbed) -> State:
 
 
 def receipt_adopted(state: State, row: Row, event: ReceiptAdopted) -> State:
-    """A receipt settles what is open; it never reopens, and never makes an older checkpoint current."""
+    """A receipt settles what is open; it never reopens. One that settles nothing is the branch's checkpoint from here on."""
     capture = live(state, event.capture_id)
-    if capture is None and (state.checkpoint is not None or event.kind != "checkpoint"):
+    known = state.checkpoint is not None and state.checkpoint.capture_id == event.capture_id
+    if capture is None and (known or event.kind != "checkpoint"):
         return state
     base = capture or Capture(
         capture_id=event.capture_id,
@@ -150,7 +151,7 @@ def receipt_adopted(state: State, row: Row, event: ReceiptAdopted) -> State:
         base,
         file_path=event.file_path,
         content_sha256=event.content_sha256,
-        evidence="adopted",
+        evidence="read" if event.origin == "address" else "adopted",
     )
     return _confirmed(state, adopted)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from journal.events.base import Fact
-from journal.events.bridge import ToolAnswered, ToolCalled
+from journal.events.bridge import ToolAnswered, ToolCalled, ToolResolved
 from journal.events.capture import (
+    BasisTaken,
     CaptureBegun,
     CaptureRequested,
     CaptureSuperseded,
@@ -72,6 +73,7 @@ Event = (
     | SynthesisAdvanced
     | SynthesisFinished
     | SynthesisFailed
+    | BasisTaken
     | CaptureSuperseded
     | WriteIntended
     | WriteAnswered
@@ -88,6 +90,7 @@ Event = (
     | RecallFailed
     | ToolCalled
     | ToolAnswered
+    | ToolResolved
     | OperationFailed
     | Gap
     | BodiesErased
@@ -102,6 +105,7 @@ EVENT_TYPES: tuple[type[Event], ...] = Event.__args__
 
 __all__ = [
     "EVENT_TYPES",
+    "BasisTaken",
     "BodiesErased",
     "BranchForked",
     "BriefDelivered",
@@ -140,6 +144,7 @@ __all__ = [
     "TipsMapped",
     "ToolAnswered",
     "ToolCalled",
+    "ToolResolved",
     "WorkBegun",
     "WorkSettled",
     "WriteAnswered",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from journal.events.base import Call, Connection, Digest, Fact, Name, Word, Writer
 from journal.events.writes import Outcome
 
@@ -22,3 +24,11 @@ class ToolAnswered(Fact, frozen=True, kw_only=True, tag="tool-answered.v1"):
     call_id: Call
     outcome: Outcome
     code: Word | None
+
+
+class ToolResolved(Fact, frozen=True, kw_only=True, tag="tool-resolved.v1"):
+    """A person settled a call of unknown outcome: they found it done (accept), or ask no more (abandon)."""
+
+    call_id: Call
+    decision: Literal["accept", "abandon"]
+    reason_sha256: Digest

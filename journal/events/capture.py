@@ -77,6 +77,20 @@ class SynthesisFailed(Fact, frozen=True, kw_only=True, tag="synthesis-failed.v1"
     model_calls: Count
 
 
+class BasisTaken(Fact, frozen=True, kw_only=True, tag="basis-taken.v1"):
+    """The handoff in a confirmed note became what the next synthesis starts from: here its text was gone or overtaken.
+
+    Without it the whole session would be read again.
+    """
+
+    capture_id: Capture
+    source_tip: Entry
+    handoff_sha256: Digest
+    """The text as it was read, masked, in bodies."""
+    edited: bool
+    """Somebody changed the note since it was confirmed."""
+
+
 class CaptureSuperseded(Fact, frozen=True, kw_only=True, tag="capture-superseded.v1"):
     """A newer tip overtook a capture before any intent; nothing was ever sent for it."""
 

@@ -18,7 +18,8 @@ from journal.events.base import (
     Writer,
 )
 
-type OpenReason = Literal["startup", "reload", "new", "resume", "branch", "ad-hoc"]
+type OpenReason = Literal["startup", "reload", "new", "resume", "branch", "ad-hoc", "sweep", "settle"]
+"""`sweep` and `settle` open a journal nobody works in, to read what became of its writes: another session, or a person."""
 type Level = Literal["A", "B", "C"]
 type CompactionReason = Literal["manual", "threshold", "overflow", "unknown"]
 type ProjectSource = Literal["local", "cloud", "unknown"]

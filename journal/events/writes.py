@@ -135,7 +135,8 @@ class ReceiptAdopted(Fact, frozen=True, kw_only=True, tag="receipt-adopted.v1"):
     source_tip: Entry
     content_sha256: Digest
     file_path: Path
-    origin: Literal["session", "sibling", "tool"]
+    origin: Literal["session", "sibling", "tool", "address"]
+    """`sibling` is another branch of this journal, `tool` a receipt without our anchor, `address` a note that was read."""
 
 
 class NoteMoved(Fact, frozen=True, kw_only=True, tag="note-moved.v1"):

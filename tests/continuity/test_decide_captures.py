@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from continuity.commands import BeginCapture, Observe, RecordProbe, Resolve, SubmitWrite
+from continuity.commands import Adopt, BeginCapture, Observe, RecordProbe, Resolve, SubmitWrite
 from journal.events import (
+    BasisTaken,
     CaptureResolved,
     CaptureSuperseded,
     Event,
@@ -51,6 +52,7 @@ from tests.spec import given
 NEXT_TIP = EntryId("bb02")
 REASON = Sha256("7" * 64)
 READY: tuple[Event, ...] = (opened(), connected(), settled(), begun(), finished())
+INTENDED: tuple[Event, ...] = (*READY, intended())
 LOST: tuple[Event, ...] = (*DOUBTED, probed("absent_final", *NOWHERE))
 MOVED = "archive/kept.md"
 
@@ -274,14 +276,33 @@ def test_reads_begun_for_one_attempt_say_nothing_of_the_next() -> None:
 # -- people ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decision", ["accept", "abandon", "rewrite"])
-def test_a_person_may_settle_a_lost_write_in_any_way(decision: Decision) -> None:
-    attempt = 2 if decision == "rewrite" else 1
+RIVAL = seen(capture=OTHER_CAPTURE)
+
+
+@pytest.mark.parametrize(("decision", "attempt"), [("abandon", 1), ("rewrite", 2)])
+def test_a_person_gives_a_lost_write_up_or_orders_another(decision: Decision, attempt: int) -> None:
     given(*LOST).when(resolution(decision)).then(resolved(decision, attempt))
 
 
-def test_accepting_needs_a_read_first() -> None:
-    given(*DOUBTED).when(resolution("accept")).rejected("read first")
+def test_a_person_accepts_a_note_that_was_read() -> None:
+    given(*DOUBTED, probed("conflicted", RIVAL)).when(resolution("accept")).then(resolved("accept"))
+
+
+def test_a_note_that_no_read_found_is_not_accepted() -> None:
+    given(*DOUBTED).when(resolution("accept")).rejected("no note was read")
+    given(*DOUBTED, probed("absent_open", missed())).when(resolution("accept")).rejected("no note was read")
+    given(*LOST).when(resolution("accept")).rejected("no note was read")
+    gone = (*DOUBTED, probed("conflicted", RIVAL), probed("absent_open", missed()))
+    given(*gone).when(resolution("accept")).rejected("no note was read")
+
+
+def test_a_person_gives_a_doubted_write_up_without_a_read() -> None:
+    given(*DOUBTED).when(resolution("abandon")).then(resolved("abandon"))
+
+
+def test_a_refused_write_is_ordered_again_as_a_new_attempt() -> None:
+    refused = (*INTENDED, answered("refused", code="NOTE_LOCKED"))
+    given(*refused).when(resolution("rewrite")).then(resolved("rewrite", 2))
 
 
 def test_a_write_that_may_still_land_is_not_repeated() -> None:
@@ -308,21 +329,55 @@ def adopted(capture: CaptureId = CAPTURE, kind: CaptureKind = "checkpoint") -> R
     )
 
 
+RESUMED = opened("resume", writer=NEXT_WRITER)
+
+
 def test_a_receipt_settles_a_doubted_write() -> None:
-    given(*DOUBTED).when(Observe(adopted())).then(adopted())
+    given(*DOUBTED).when(Adopt(receipt=adopted())).then(adopted())
 
 
 def test_a_receipt_is_adopted_where_no_checkpoint_is_known() -> None:
-    given(opened("resume", writer=NEXT_WRITER)).when(Observe(adopted())).then(adopted())
+    given(RESUMED).when(Adopt(receipt=adopted())).then(adopted())
 
 
-def test_a_receipt_never_replaces_a_known_checkpoint() -> None:
-    given(*SAVED).when(Observe(adopted(OTHER_CAPTURE))).then()
+def test_a_receipt_replaces_a_checkpoint_only_where_it_is_known_to_lie_after_it() -> None:
+    given(*SAVED).when(Adopt(receipt=adopted(OTHER_CAPTURE))).then()
+    given(*SAVED).when(Adopt(receipt=adopted(OTHER_CAPTURE), over=CAPTURE)).then(adopted(OTHER_CAPTURE))
+    given(RESUMED).when(Adopt(receipt=adopted(OTHER_CAPTURE), over=CAPTURE)).then(adopted(OTHER_CAPTURE))
+
+
+def test_the_receipt_of_the_checkpoint_itself_says_nothing_new() -> None:
+    given(*SAVED).when(Adopt(receipt=adopted())).then()
+    given(*SAVED).when(Adopt(receipt=adopted(), over=CAPTURE)).then()
 
 
 def test_a_receipt_for_a_capture_that_was_never_sent_is_not_adopted() -> None:
-    given(*READY).when(Observe(adopted())).then()
+    given(*READY).when(Adopt(receipt=adopted())).then()
 
 
 def test_a_transcript_receipt_is_no_checkpoint() -> None:
-    given(opened()).when(Observe(adopted(kind="transcript"))).then()
+    given(opened()).when(Adopt(receipt=adopted(kind="transcript"))).then()
+
+
+def test_a_note_that_was_read_and_differs_from_its_receipt_is_adopted_as_edited() -> None:
+    label = NoteEdited(capture_id=CAPTURE, content_sha256=OTHER_BODY)
+    given(RESUMED).when(Adopt(receipt=adopted(), read=seen(body=OTHER_BODY))).then(adopted(), label)
+    given(RESUMED).when(Adopt(receipt=adopted(), read=seen())).then(adopted())
+    given(RESUMED).when(Adopt(receipt=adopted(), read=missed())).then(adopted())
+
+
+# -- the basis of the next synthesis -----------------------------------------
+
+
+def taken(capture: CaptureId = CAPTURE, tip: EntryId = TIP) -> BasisTaken:
+    return BasisTaken(capture_id=capture, source_tip=tip, handoff_sha256=HANDOFF, edited=False)
+
+
+def test_the_note_of_the_checkpoint_is_taken_as_basis() -> None:
+    given(RESUMED, adopted()).when(Observe(taken())).then(taken())
+
+
+def test_no_other_note_is_taken_as_basis() -> None:
+    given(RESUMED).when(Observe(taken())).rejected("not the checkpoint")
+    given(RESUMED, adopted()).when(Observe(taken(OTHER_CAPTURE))).rejected("not the checkpoint")
+    given(RESUMED, adopted()).when(Observe(taken(tip=NEXT_TIP))).rejected("not the checkpoint")

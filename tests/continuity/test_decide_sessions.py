@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from continuity.commands import CloseSession, Fork, Observe, OpenSession, Pause, Request, Resume, Settle
+from continuity.commands import CloseSession, Fork, Observe, OpenSession, Pause, Request, ResolveCall, Resume, Settle
 from journal.events import (
     BranchForked,
     CaptureRequested,
@@ -17,7 +17,9 @@ from journal.events import (
     Paused,
     Resumed,
     SessionClosed,
+    ToolAnswered,
     ToolCalled,
+    ToolResolved,
     WorkBegun,
 )
 from journal.ids import CallId, EntryId, Sha256, WriterId
@@ -237,3 +239,21 @@ def test_facts_without_a_rule_are_recorded_as_they_are() -> None:
         OperationFailed(operation="recall", error="timeout", remedy="wait"),
     ):
         given(opened()).when(Observe(fact)).then(fact)
+
+
+def settling(call: str = "call-1") -> ResolveCall:
+    return ResolveCall(call_id=CallId(call), decision="abandon", reason_sha256=Sha256("7" * 64))
+
+
+def test_a_person_settles_a_tool_call_whose_outcome_nobody_knows() -> None:
+    unknown = ToolAnswered(call_id=CallId("call-1"), outcome="unknown", code="timeout")
+    done = ToolResolved(call_id=CallId("call-1"), decision="abandon", reason_sha256=Sha256("7" * 64))
+    given(opened(), CALLED, unknown).when(settling()).then(done)
+
+
+def test_a_tool_call_that_is_on_its_way_is_nobodys_to_settle() -> None:
+    given(opened(), CALLED).when(settling()).rejected("not answered yet")
+
+
+def test_a_tool_call_nobody_made_is_not_settled() -> None:
+    given(opened(), CALLED).when(settling("call-2")).rejected("no such call")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from continuity.evolve import STEPS, evolve, fold
-from continuity.state import State
+from continuity.state import Handoff, State
 from journal.events import (
     EVENT_TYPES,
+    BasisTaken,
     BranchForked,
     BriefDelivered,
     CaptureRequested,
@@ -33,6 +35,7 @@ from journal.events import (
     TipsMapped,
     ToolAnswered,
     ToolCalled,
+    ToolResolved,
     WorkBegun,
 )
 from journal.events.capture import CaptureKind
@@ -438,9 +441,33 @@ def test_an_adopted_receipt_settles_or_becomes_the_checkpoint() -> None:
         assert (checkpoint.evidence, checkpoint.path, checkpoint.status) == ("adopted", MOVED, "confirmed")
 
 
-def test_an_adopted_receipt_never_makes_another_checkpoint_current() -> None:
-    assert state_after(*SAVED, adopted(OTHER_CAPTURE)).checkpoint == state_after(*SAVED).checkpoint
+def test_an_adopted_receipt_is_the_checkpoint_from_there_on() -> None:
+    checkpoint = state_after(*SAVED, adopted(OTHER_CAPTURE)).checkpoint
+    assert checkpoint is not None
+    assert (checkpoint.capture_id, checkpoint.path) == (OTHER_CAPTURE, MOVED)
     assert state_after(opened(), adopted(kind="transcript")).checkpoint is None
+
+
+def test_a_receipt_of_the_checkpoint_itself_takes_no_evidence_away() -> None:
+    assert state_after(*SAVED, adopted()).checkpoint == state_after(*SAVED).checkpoint
+
+
+def test_a_receipt_of_an_older_open_capture_does_not_displace_the_checkpoint() -> None:
+    later = (intended(OTHER_CAPTURE), answered("accepted", capture=OTHER_CAPTURE))
+    state = state_after(*DOUBTED, begun(OTHER_CAPTURE, tip=NEXT_TIP), finished(OTHER_CAPTURE), *later, adopted())
+    assert state.checkpoint is not None
+    assert (state.checkpoint.capture_id, state.captures) == (OTHER_CAPTURE, ())
+
+
+def test_a_note_adopted_because_it_was_read_has_the_evidence_of_a_read() -> None:
+    checkpoint = state_after(opened(), replace(adopted(), origin="address")).checkpoint
+    assert checkpoint is not None
+    assert checkpoint.evidence == "read"
+
+
+def test_a_basis_taken_from_a_note_is_what_the_next_synthesis_starts_from() -> None:
+    taken = BasisTaken(capture_id=CAPTURE, source_tip=TIP, handoff_sha256=HANDOFF, edited=False)
+    assert state_after(opened(), adopted(), taken).handoff == Handoff(HANDOFF, TIP, CAPTURE)
 
 
 def resolved(decision: Decision, attempt: int = 1) -> CaptureResolved:
@@ -455,7 +482,7 @@ def resolved(decision: Decision, attempt: int = 1) -> CaptureResolved:
 
 def test_a_person_settles_what_reading_could_not() -> None:
     lost = (*DOUBTED, probed("absent_final", *NOWHERE))
-    accepted = state_after(*lost, resolved("accept")).checkpoint
+    accepted = state_after(*DOUBTED, probed("conflicted", seen(capture=OTHER_CAPTURE)), resolved("accept")).checkpoint
     assert accepted is not None
     assert accepted.path == ADDRESS.file_path
     assert state_after(*lost, resolved("abandon")).captures == ()
@@ -494,6 +521,14 @@ def test_a_tool_call_is_open_until_its_outcome_is_known() -> None:
     assert state_after(opened(), CALLED, answer("accepted")).calls == ()
     assert state_after(opened(), CALLED, answer("unknown")).calls[0].unknown
     assert not state_after(opened(), CALLED, answer("unknown", "call-2")).calls[0].unknown
+
+
+def test_a_tool_call_that_a_person_settled_is_open_no_more() -> None:
+    def settled_by_hand(call: str) -> ToolResolved:
+        return ToolResolved(call_id=CallId(call), decision="accept", reason_sha256=BODY)
+
+    assert state_after(opened(), CALLED, settled_by_hand("call-1")).calls == ()
+    assert len(state_after(opened(), CALLED, settled_by_hand("call-2")).calls) == 1
 
 
 def test_a_tool_call_of_an_ended_writer_is_unknown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from journal.events import (
+    BasisTaken,
     BodiesErased,
     BranchForked,
     BriefDelivered,
@@ -35,6 +36,7 @@ from journal.events import (
     TipsMapped,
     ToolAnswered,
     ToolCalled,
+    ToolResolved,
     WorkBegun,
 )
 from journal.events.lifecycle import TipPair
@@ -84,6 +86,7 @@ SAMPLES: tuple[Event, ...] = (
     SynthesisAdvanced(capture_id=CAPTURE, through_entry=TIP, through_offset=40, handoff_sha256=HANDOFF, chunks=2),
     finished(),
     SynthesisFailed(capture_id=CAPTURE, error="no-end-line", model_calls=1),
+    BasisTaken(capture_id=CAPTURE, source_tip=TIP, handoff_sha256=HANDOFF, edited=True),
     CaptureSuperseded(capture_id=CAPTURE, by_tip=NEXT_TIP),
     intended(),
     answered(code="created"),
@@ -109,6 +112,7 @@ SAMPLES: tuple[Event, ...] = (
     RecallFailed(name="decisions", error="timeout"),
     ToolCalled(call_id=CallId("call-1"), name="write_note", target_sha256=BODY, writer=WRITER, connection=CONNECTION),
     ToolAnswered(call_id=CallId("call-1"), outcome="unknown", code="timeout"),
+    ToolResolved(call_id=CallId("call-1"), decision="abandon", reason_sha256=BODY),
     OperationFailed(operation="connect", error="not-found", remedy="install-basic-memory"),
     Gap(reason="disk-full", count=3, since_ms=1_000),
     BodiesErased(digests=(BODY, HANDOFF), reason="retention"),
