@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from journal import chain
+from journal import chain, filesystem
 from journal.errors import (
     JournalBusy,
     JournalDamaged,
@@ -20,6 +20,7 @@ from journal.errors import (
     JournalFull,
     JournalMissing,
     JournalNewer,
+    JournalVanished,
     NotAJournal,
     StorageFailed,
 )
@@ -28,6 +29,11 @@ from journal.row import FIRST_BRANCH, Header
 FORMAT = 1
 APPLICATION_ID = int.from_bytes(b"TCJR")
 BUSY_SECONDS = 5.0
+"""How long a commit waits for another program's write lock."""
+
+BUSY_AGAIN_SECONDS = 0.2
+"""How long it waits if the one before waited in vain: a lock that is never let go costs one long wait, not one a commit."""
+
 
 SAFETY = {"synchronous": 2, "secure_delete": 1, "trusted_schema": 0, "journal_size_limit": 4 * 2**20}
 """What a writer sets on its connection, and reads back. 2 is FULL: a commit is on the disk before it returns."""
@@ -87,6 +93,7 @@ def create(path: Path, header: Header, fill: Callable[[sqlite3.Connection], None
 
     Raises:
         JournalExists: Something is at `path`; it was left as it is.
+        FileSystemUnsupported: No journal is safe there; nothing was made, not even a folder.
         StorageFailed: Nothing was made at `path`.
     """
     if header.format != FORMAT:
@@ -94,6 +101,7 @@ def create(path: Path, header: Header, fill: Callable[[sqlite3.Connection], None
     with explained(path):
         if os.path.lexists(path):
             raise JournalExists(path)
+        filesystem.require_local(path)
         make_folder(path.parent)
         draft = _draft_beside(path)
         try:
@@ -155,12 +163,14 @@ def admit(path: Path) -> None:
 
     Raises:
         JournalUnreadable: It is not; it was left as it is.
+        FileSystemUnsupported: It may be read where it is, and not written.
         StorageFailed: Its permissions could not be tightened.
     """
     with explained(path):
         if path.is_symlink():
             raise NotAJournal(path, "a symbolic link is not followed for writing")
         recognise(path)
+        filesystem.require_local(path)
         for suffix in _SIDECARS:
             file = Path(f"{path}{suffix}")
             if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
@@ -217,6 +227,21 @@ def note_open(path: Path) -> tuple[int, int]:
 def note_closed(identity: tuple[int, int]) -> None:
     """Forget one `note_open`."""
     _open_here.remove(identity)
+
+
+def require_present(path: Path, identity: tuple[int, int]) -> None:
+    """Return if the file noted as `identity`, and a log, still lie at `path`: SQLite commits to a deleted file too.
+
+    Raises:
+        JournalVanished: What is written now would be nowhere.
+    """
+    try:
+        found = path.stat()
+        path.with_name(f"{path.name}-wal").stat()
+    except OSError as error:
+        raise JournalVanished(f"{path} is not there any more; nothing was written") from error
+    if (found.st_dev, found.st_ino) != identity:
+        raise JournalVanished(f"{path} is another file now; nothing was written")
 
 
 def is_open_here(path: Path) -> bool:

@@ -9,8 +9,10 @@ JournalError
 ├── JournalClosed         the journal was closed before               nothing was written
 ├── JournalExists         something is at that path                   it was left as it is
 ├── JournalLocked         another process writes here                 nothing was touched
+├── FileSystemUnsupported no journal is safe on this file system      nothing was touched
 ├── StorageFailed         the file system failed                      see its own words
-│   └── JournalFull       no room                                     nothing was written
+│   ├── JournalFull       no room                                     nothing was written
+│   └── JournalVanished   the file is not at its path any more        nothing was written
 ├── JournalUnreadable     the file was left as it is
 │   ├── JournalMissing    nothing is at that path
 │   ├── NotAJournal       it is something else
@@ -97,6 +99,18 @@ class JournalLocked(JournalError):
         self.holder = holder
 
 
+class FileSystemUnsupported(JournalError):
+    """The folder is behind a network or another machine's kernel, where a journal breaks unnoticed; nothing was touched."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        super().__init__(
+            f"{folder} is on a file system of the kind {kind}, where no journal is safe; nothing was touched: "
+            "set CONTINUITY_HOME to a folder on a local disk"
+        )
+        self.folder = folder
+        self.kind = kind
+
+
 class StorageFailed(JournalError):
     """The file system refused or failed.
 
@@ -107,6 +121,10 @@ class StorageFailed(JournalError):
 
 class JournalFull(StorageFailed):
     """There is no room; nothing was written. Make room, then append again."""
+
+
+class JournalVanished(StorageFailed):
+    """The open file is not what lies at its path: a folder was moved, deleted or unmounted. Nothing was written."""
 
 
 class JournalUnreadable(JournalError):

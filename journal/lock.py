@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 import msgspec
 
-from journal import chain, disk
+from journal import chain, disk, filesystem
 from journal.errors import JournalLocked
 from journal.row import WriterRecord
 
@@ -51,10 +51,12 @@ class JournalLock:
 
         Raises:
             JournalLocked: Another process, or another lock of this one, holds it; nothing was touched.
+            FileSystemUnsupported: A lock there says nothing of other machines; nothing was made.
             StorageFailed: This file system has no locks, or failed.
         """
         path = lock_path(journal)
         with disk.explained(path):
+            filesystem.require_local(journal)
             disk.make_folder(path.parent)
             handle = _locked(path)
             try:

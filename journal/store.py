@@ -26,6 +26,7 @@ from journal import chain, disk
 from journal.errors import (
     AlreadySubmitted,
     EventRejected,
+    JournalBusy,
     JournalClosed,
     JournalDamaged,
     JournalError,
@@ -77,6 +78,7 @@ class Journal:
         self._heads: dict[BranchId, Head] = {}
         self._stale = True
         self._closed = False
+        self._patient = True
         self._lock = anyio.Lock(fast_acquire=True)
 
     @classmethod
@@ -149,6 +151,7 @@ class Journal:
             AlreadySubmitted: An intent among them was intended before; nothing was written.
             JournalBusy: No write lock within the busy timeout; nothing was written.
             JournalFull: No room; nothing was written.
+            JournalVanished: The file is not at its path any more; nothing was written.
             StorageFailed: The commit failed; read again to learn whether it holds.
         """
         async with self._writing():
@@ -199,8 +202,13 @@ class Journal:
         return str(found[0][0]) if found else None
 
     async def refresh(self) -> None:
-        """Read the branches and their heads again, as after a failed append."""
+        """Read the branches and their heads again, as after a failed append.
+
+        Raises:
+            JournalVanished: The file is not at its path any more.
+        """
         async with self._writing():
+            disk.require_present(self.path, self._identity)
             await self._reload()
 
     async def checkpoint(self, *, truncate: bool = False) -> bool:
@@ -294,6 +302,7 @@ class Journal:
     async def _commit(
         self, statements: Sequence[_Statement], branch: BranchId, expected: int, records: Iterable[Record]
     ) -> None:
+        disk.require_present(self.path, self._identity)
         try:
             if len(statements) == 1:
                 await self._query(*statements[0])
@@ -301,12 +310,21 @@ class Journal:
                 await self._transaction(statements)
         except sqlite3.Error as error:
             self._stale = True
-            raise await self._refusal(error, branch, expected, records) from error
+            refusal = await self._refusal(error, branch, expected, records)
+            await self._be_patient(not isinstance(refusal, JournalBusy))
+            raise refusal from error
         except BaseException:
             # Nothing shields from `Task.cancel`. The statement runs on in its thread; the caller learns of it after its end.
             self._stale = True
             await self._quietly("SELECT 1")
             raise
+        await self._be_patient(True)
+
+    async def _be_patient(self, patient: bool) -> None:
+        if patient is not self._patient:
+            self._patient = patient
+            seconds = disk.BUSY_SECONDS if patient else disk.BUSY_AGAIN_SECONDS
+            await self._quietly(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     async def _transaction(self, statements: Sequence[_Statement]) -> None:
         try:

@@ -62,6 +62,7 @@ def _advice(error: Exception) -> tuple[str, int]:
         (errors.JournalNewer, "nothing was changed", UNREADABLE),
         (errors.JournalDamaged, _DAMAGED, UNREADABLE),
         (errors.JournalBusy, "try again in a moment", UNREADABLE),
+        (errors.FileSystemUnsupported, "name a file on a local disk; reading works where it is", UNREADABLE),
         (errors.StorageFailed, "see whether you may read and write there; nothing was changed", UNREADABLE),
         (
             errors.NotAnExport,

@@ -10,6 +10,7 @@ from continuity.profile import Profile
 from continuity.shell.clock import Clock
 from continuity.shell.ledger import Ledger
 from continuity.shell.link import MemoryLink
+from continuity.shell.opening import trouble
 from continuity.shell.ports import Model, SessionSource, Voice
 from continuity.shell.settings import Settings
 from journal.chain import body_digest
@@ -43,13 +44,13 @@ class Desk:
     waiting: list[Observed] = field(default_factory=list[Observed])
     """Facts from before the journal was made."""
     dropped: int = 0
-    """How many of them there was no room for."""
+    """How many there was no room for, or were refused with the journal itself."""
     late: list[tuple[Observed, BranchId | None]] = field(default_factory=list[tuple[Observed, BranchId | None]])
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
     stops: int = 0
     """How often recording failed."""
-    troubled: bool = False
-    """It was said that recording stopped, and not yet that it goes on."""
+    trouble: str | None = None
+    """Why recording stopped, in words for a person, until it goes on."""
 
     async def apply(
         self,
@@ -131,23 +132,39 @@ class Desk:
 
     def unrecorded(self, error: JournalError) -> None:
         """Count a notification that did not reach the journal, and say that recording stopped."""
-        if self.ledger is not None:
-            self.ledger.missed(type(error).__name__)
+        self.missed(type(error).__name__)
         self.stopped(error)
+
+    def missed(self, reason: str) -> None:
+        """Count a notification that did not reach the journal, or for which there is none yet."""
+        if self.ledger is not None:
+            self.ledger.missed(reason)
+        else:
+            self.dropped += 1
+
+    def passed_by(self) -> None:
+        """Count a notification that came while the journal could not be made; before the first prompt none is due."""
+        if self.trouble is not None:
+            self.missed("no-journal")
+
+    @property
+    def missing(self) -> int:
+        """How many notifications are not on record and will be told of by their number only."""
+        return self.ledger.missing if self.ledger is not None else self.dropped
 
     def recorded(self, rows: Sequence[Row]) -> None:
         """Say that recording goes on, if it was said that it had stopped."""
-        if rows and self.troubled:
-            self.troubled = False
+        if rows and self.trouble is not None:
+            self.trouble = None
             self.voice.say("journal", "Continuity records again.")
 
     def stopped(self, error: JournalError) -> None:
         """Say that nothing can be recorded now. What is owed stays owed."""
         self.stops += 1
-        self.troubled = True
+        self.trouble = trouble(error)
         self.voice.say(
             "journal",
-            f"Continuity cannot record ({type(error).__name__}): nothing is saved until it can. "
+            f"Continuity cannot record: {self.trouble}. Nothing is saved until it can. "
             "See /bm-status; check space and rights of its folder with `continuity paths`.",
             "error",
         )

@@ -16,7 +16,15 @@ from continuity.evolve import evolve
 from continuity.lineage import Trail
 from continuity.shell.clock import Clock
 from continuity.state import State
-from journal.errors import AlreadySubmitted, EventRejected, JournalBusy, JournalClosed, JournalFull, NoSuchPlace
+from journal.errors import (
+    AlreadySubmitted,
+    EventRejected,
+    JournalBusy,
+    JournalClosed,
+    JournalFull,
+    JournalVanished,
+    NoSuchPlace,
+)
 from journal.events import Event, Gap
 from journal.ids import BranchId, EntryId, Sha256
 from journal.lock import JournalLock
@@ -24,7 +32,7 @@ from journal.reader import open_reader
 from journal.row import FIRST_BRANCH, Header, Record, Row, WriterRecord
 from journal.store import Journal
 
-_NOT_WRITTEN = (EventRejected, AlreadySubmitted, NoSuchPlace, JournalBusy, JournalFull, JournalClosed)
+_NOT_WRITTEN = (EventRejected, AlreadySubmitted, NoSuchPlace, JournalBusy, JournalFull, JournalVanished, JournalClosed)
 """Errors after which it is certain that nothing was written."""
 
 
@@ -205,8 +213,8 @@ class Ledger:
         """After such an append the file is the authority: what it holds is taken in before anything is decided."""
         if not self._open_commit:
             return
+        await self.journal.refresh()  # first: it says in its own words that the file is not there any more
         self._branches, _ = await anyio.to_thread.run_sync(replay, self.path)
-        await self.journal.refresh()
         self._open_commit = False
 
     def _records(self, kept: Branch, events: Sequence[Event], tip: EntryId | None) -> list[Record]:

@@ -9,12 +9,19 @@ from continuity.places import Places
 from continuity.shell.settings import Settings
 from journal.errors import (
     ChainBroken,
+    FileSystemUnsupported,
+    JournalBusy,
     JournalDamaged,
     JournalError,
+    JournalFull,
+    JournalLocked,
     JournalMissing,
     JournalNewer,
+    JournalUnreadable,
+    JournalVanished,
     NotAJournal,
     RowUnreadable,
+    StorageFailed,
     UnknownEvent,
 )
 from journal.events.lifecycle import PolicyValues
@@ -51,6 +58,32 @@ def unreadable(error: JournalError) -> str:
     said = next((text for kind, text in words.items() if isinstance(error, kind)), "a row is damaged")
     where = f" at {error.branch}@{error.position}" if isinstance(error, RowUnreadable) and error.branch else ""
     return f"{said}{where}"
+
+
+def blocked(error: JournalError) -> str | None:
+    """Return why this session records nothing, if it is no passing trouble of the disk."""
+    if isinstance(error, JournalLocked):
+        return "another process has this session open; memory is read-only here"
+    if isinstance(error, FileSystemUnsupported):
+        return (
+            f"no journal is kept in {error.folder}: it is on a file system of the kind {error.kind}, where none is safe; "
+            "set CONTINUITY_HOME to a folder on a local disk"
+        )
+    if isinstance(error, JournalUnreadable | RowUnreadable):
+        return f"the journal cannot be read ({unreadable(error)}); it was left as it is, see `continuity audit`"
+    return None
+
+
+def trouble(error: JournalError) -> str:
+    """Return in our own words why nothing can be recorded at the moment."""
+    words: dict[type[JournalError], str] = {
+        JournalFull: "there is no room on its disk",
+        JournalBusy: "another program holds its write lock",
+        JournalVanished: "its file was moved, deleted or unmounted",
+        StorageFailed: "its disk fails or its folder cannot be written to",
+    }
+    said = next((text for kind, text in words.items() if isinstance(error, kind)), None)
+    return said or blocked(error) or f"the journal refused it ({type(error).__name__})"
 
 
 def policy_values(settings: Settings) -> PolicyValues:

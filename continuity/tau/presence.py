@@ -77,14 +77,16 @@ def _session(session: Session, now_ms: int) -> list[str]:
     project = desk.profile.project
     where = f"{project}, folder {desk.profile.checkpoint_folder}" if project else "no project configured: tools only"
     lines = [f"  level        {session.host.level}", f"  destination  {where} ({desk.profile.kind} work)"]
+    if desk.trouble is not None:
+        lines.append(f"  recording    stopped: {desk.trouble}")
+    if desk.missing:
+        lines.append(f"  not recorded {desk.missing} notification(s)")
     if session.blocked is not None:
         lines.append(f"  journal      {session.blocked}")
     elif desk.ledger is None or state is None:
         lines.append(f"  journal      {'begins with the first prompt' if session.begun else 'is being opened'}")
     else:
         lines.append(f"  journal      {desk.ledger.path.name}, branch {state.branch} at {state.position}")
-        if desk.ledger.missing:
-            lines.append(f"  not recorded {desk.ledger.missing} notification(s); recording is failing")
         lines.append(f"  last save    {_saved(state.checkpoint)}")
         lines += _unsettled(desk.ledger.states.values(), now_ms)
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
