@@ -1,0 +1,235 @@
+"""What is open in one branch, as a person is told it: what happened, what is known, what to do. It settles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from continuity.state import PENDING, Capture, OpenCall, State, Status
+from journal.events.writes import Decision, Verdict
+from journal.ids import BranchId, ProjectName, WriterId
+
+LISTED: frozenset[Status] = frozenset({*PENDING, "lost", "refused"})
+"""Statuses of a capture that a person can act on; of the last two it is known that nothing is stored."""
+
+SHORTEST = 4
+"""Characters of a reference, at least; an identity in full may be shorter."""
+
+_SHORT = 10
+
+_READ: dict[Verdict | None, str] = {
+    None: "not found, and it may still land",
+    "absent_open": "not found, and it may still land",
+    "unreachable": "the memory server could not be asked",
+    "conflicted": "something else is there",
+}
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True):
+    """One write, or one forwarded tool call, that is not settled."""
+
+    reference: str
+    """The capture's or the call's whole identity."""
+    branch: BranchId
+    status: Status
+    kind: Literal["capture", "call"]
+    project: ProjectName | None
+    """Null for a call, as are the two below."""
+    file_path: str | None
+    attempt: int | None
+    tool: str | None
+    """Null for a capture."""
+    since_ms: int
+    probes: int
+    probed_ms: int | None
+    verdict: Verdict | None
+    """Of the newest read."""
+    code: str | None
+    writer: WriterId | None
+    """Who sent it."""
+
+    @property
+    def short(self) -> str:
+        """The beginning of the reference, enough to recognise it and to name it."""
+        return self.reference[:_SHORT]
+
+    @property
+    def unproven(self) -> bool:
+        """Nobody knows what became of it; else it is known not to be stored."""
+        return self.kind == "call" or self.status in PENDING
+
+
+def open_items(branch: BranchId, state: State) -> tuple[Open, ...]:
+    """Return what a person can act on in `branch`: captures first, each kind the oldest first."""
+    captures = (_capture(branch, each) for each in state.captures if each.status in LISTED)
+    return (*captures, *(_call(branch, each) for each in state.calls))
+
+
+def _capture(branch: BranchId, capture: Capture) -> Open:
+    sent = capture.intent
+    return Open(
+        reference=capture.capture_id,
+        branch=branch,
+        status=capture.status,
+        kind="capture",
+        project=capture.project,
+        file_path=capture.path,
+        attempt=capture.attempt,
+        tool=None,
+        since_ms=sent.at_ms if sent is not None else capture.begun_ms,
+        probes=capture.probes,
+        probed_ms=capture.probed_ms or None,
+        verdict=capture.verdict,
+        code=capture.code,
+        writer=sent.event.writer if sent is not None else None,
+    )
+
+
+def _call(branch: BranchId, call: OpenCall) -> Open:
+    return Open(
+        reference=call.call_id,
+        branch=branch,
+        status="in_doubt" if call.unknown else "intended",
+        kind="call",
+        project=None,
+        file_path=None,
+        attempt=None,
+        tool=call.name,
+        since_ms=call.since_ms,
+        probes=0,
+        probed_ms=None,
+        verdict=None,
+        code=None,
+        writer=call.writer,
+    )
+
+
+# -- words -------------------------------------------------------------------
+
+
+def why(item: Open, *, live: bool) -> str:
+    """Return one sentence: what happened, and what is known; `live` when a running process holds its journal."""
+    if item.kind == "call":
+        return _why_call(item, live=live)
+    if item.status == "refused":
+        code = f" ({item.code})" if item.code else ""
+        return f"the server refused it{code}: it is stored nowhere but here"
+    if item.status == "lost":
+        return f"sent, and proven not to be stored: {_read_times(item)}, and nothing can land any more"
+    if item.status == "conflicted":
+        return f"sent, and another note, or a second one of its own, is where it belongs; {_looked(item)}"
+    return f"{_sent(item, live=live)}; {_looked(item)}"
+
+
+def _why_call(item: Open, *, live: bool) -> str:
+    if item.status == "in_doubt":
+        return "forwarded, and no answer is recorded: it may have taken effect, and reading cannot prove it"
+    if live:
+        return "forwarded; the running session waits for its answer"
+    return "forwarded, and its process ended before an answer was recorded: it may have taken effect"
+
+
+def _sent(item: Open, *, live: bool) -> str:
+    if item.code is not None:
+        return f"sent, and what came back ({item.code}) does not say whether it was stored"
+    if item.status == "intended" and live:
+        return "sent; the running session waits for the server's answer"
+    return "sent, and no answer was recorded"
+
+
+def _looked(item: Open) -> str:
+    return f"{_read_times(item)}: {_READ[item.verdict]}" if item.probes and item.verdict in _READ else "not read yet"
+
+
+def _read_times(item: Open) -> str:
+    return "read once" if item.probes == 1 else f"read {item.probes} times"
+
+
+def next_step(item: Open, *, live: bool) -> str:
+    """Return one imperative sentence with the command; in a journal that is `live` only its own session acts."""
+    probe, resolve = ("/bm-pending probe", "/bm-pending") if live else ("continuity probe", "continuity resolve")
+    allowed = " or ".join(f"`{resolve} {decision} {item.short}`" for decision in choices(item))
+    if item.kind == "call":
+        return _next_call(item, allowed, live=live)
+    if item.status in ("lost", "refused"):
+        return f"decide: {allowed}"
+    if "accept" in choices(item):
+        return f"look at the note, then decide: {allowed}"
+    if item.status == "intended" and live:
+        return f"wait for the answer; `{probe} {item.short}` reads before it comes"
+    return f"`{probe} {item.short}` reads now"
+
+
+def _next_call(item: Open, allowed: str, *, live: bool) -> str:
+    if allowed:
+        return f"look whether {item.tool} took effect, then decide: {allowed}"
+    return (
+        "wait for the answer"
+        if live
+        else f"look whether {item.tool} took effect; resuming the session names it doubted"
+    )
+
+
+def choices(item: Open) -> tuple[Decision, ...]:
+    """Return what a person may decide now."""
+    if item.kind == "call":
+        return ("accept", "abandon") if item.status == "in_doubt" else ()
+    if item.status in ("lost", "refused"):
+        return ("rewrite", "abandon")
+    if item.status == "intended":
+        return ()
+    return ("accept", "abandon") if item.verdict == "conflicted" else ("abandon",)
+
+
+# -- references --------------------------------------------------------------
+
+
+class Referenced(Protocol):
+    """Anything with an identity that a person may type the beginning of."""
+
+    @property
+    def reference(self) -> str:
+        """The whole identity."""
+        ...
+
+
+class NoSuchOpen(Exception):
+    """The reference names nothing that is open; `hint` says what to type instead."""
+
+    def __init__(self, reference: str, hint: str) -> None:
+        super().__init__(f"nothing open is named {reference!r}")
+        self.reference = reference
+        self.hint = hint
+
+
+class SeveralOpen(Exception):
+    """The reference names several; `hint` says what tells them apart."""
+
+    def __init__(self, reference: str, found: Sequence[str]) -> None:
+        super().__init__(f"{reference!r} names {len(found)} things that are open")
+        self.reference = reference
+        self.found = tuple(found)
+        same = len(set(found)) == 1
+        self.hint = "name one journal" if same else f"type more of one: {', '.join(sorted(set(found)))}"
+
+
+def matching[T: Referenced](items: Sequence[T], reference: str) -> T:
+    """Return the one of `items` that `reference` names: a whole identity, or the beginning of just one.
+
+    Raises:
+        NoSuchOpen: There is none, or the reference is too short to be a beginning.
+        SeveralOpen: There are several.
+    """
+    wanted = reference.strip().lower()
+    exact = [each for each in items if each.reference.lower() == wanted]
+    if not exact and len(wanted) < SHORTEST:
+        raise NoSuchOpen(reference, f"a reference is the beginning of an identity, {SHORTEST} characters at least")
+    found = exact or [each for each in items if each.reference.lower().startswith(wanted)]
+    if not found:
+        known = ", ".join(each.reference[:_SHORT] for each in items)
+        raise NoSuchOpen(reference, f"open are {known}" if known else "nothing is open")
+    if len(found) > 1:
+        raise SeveralOpen(reference, [each.reference for each in found])
+    return found[0]

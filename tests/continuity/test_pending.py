@@ -1,0 +1,300 @@
+"""What is open is told with what happened, what is known and what a person may do; what is settled is not listed."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from continuity.commands import CommandRejected, Resolve, ResolveCall
+from continuity.decide import decide
+from continuity.pending import NoSuchOpen, Open, SeveralOpen, choices, matching, next_step, open_items, why
+from continuity.state import State
+from journal.events import CaptureResolved, Event, ToolAnswered, ToolCalled
+from journal.events.writes import Decision
+from journal.ids import BranchId, CallId, CaptureId, Sha256
+from tests.facts import (
+    BODY,
+    CAPTURE,
+    CONNECTION,
+    DOUBTED,
+    NEXT_WRITER,
+    NOWHERE,
+    OTHER_CAPTURE,
+    PROJECT,
+    SAVED,
+    WRITER,
+    answered,
+    missed,
+    opened,
+    probed,
+    seen,
+)
+from tests.spec import state_after
+
+BRANCH = BranchId(3)
+CALL = CallId("5" * 32)
+REASON = Sha256("7" * 64)
+CALLED = ToolCalled(call_id=CALL, name="edit_note", target_sha256=BODY, writer=WRITER, connection=CONNECTION)
+SENT = SAVED[:-1]
+MISSED = probed("absent_open", *NOWHERE, server="alive")
+UNASKED = probed("unreachable", missed("address", "unreachable"))
+CLASHED = probed("conflicted", seen(capture=OTHER_CAPTURE))
+LOST = probed("absent_final", *NOWHERE)
+REFUSED = answered("refused", code="BAD_FOLDER")
+UNKNOWN = answered("unknown", code="timeout")
+NEXT = opened("resume", writer=NEXT_WRITER, ended=(WRITER,))
+NO_ANSWER = ToolAnswered(call_id=CALL, outcome="unknown", code="timeout")
+
+
+def only(*events: Event) -> Open:
+    (item,) = open_items(BRANCH, state_after(*events))
+    return item
+
+
+def told(*events: Event, live: bool = False) -> tuple[str, str]:
+    item = only(*events)
+    return why(item, live=live), next_step(item, live=live)
+
+
+# -- what is listed ----------------------------------------------------------
+
+
+def test_a_sent_write_is_told_with_where_it_goes_and_who_sent_it() -> None:
+    assert only(*SENT) == Open(
+        reference=CAPTURE,
+        branch=BRANCH,
+        status="intended",
+        kind="capture",
+        project=PROJECT,
+        file_path="tau/checkpoints/tau-checkpoint-cccc.md",
+        attempt=1,
+        tool=None,
+        since_ms=7_000,
+        probes=0,
+        probed_ms=None,
+        verdict=None,
+        code=None,
+        writer=WRITER,
+    )
+
+
+def test_a_read_leaves_its_time_and_its_verdict() -> None:
+    item = only(*DOUBTED, MISSED, UNASKED)
+    assert (item.status, item.probes, item.probed_ms, item.verdict) == ("in_doubt", 2, 11_000, "unreachable")
+
+
+def test_a_call_is_told_with_its_tool() -> None:
+    item = only(opened(), CALLED)
+    assert (item.reference, item.kind, item.tool, item.status) == (CALL, "call", "edit_note", "intended")
+    assert (item.project, item.file_path, item.attempt, item.writer) == (None, None, None, WRITER)
+
+
+@pytest.mark.parametrize(
+    ("events", "status", "unproven"),
+    [
+        (SENT, "intended", True),
+        (DOUBTED, "in_doubt", True),
+        ((*DOUBTED, CLASHED), "conflicted", True),
+        ((*DOUBTED, LOST), "lost", False),
+        ((*SENT, REFUSED), "refused", False),
+        ((opened(), CALLED), "intended", True),
+    ],
+    ids=["intended", "in_doubt", "conflicted", "lost", "refused", "call"],
+)
+def test_lost_and_refused_are_listed_and_are_not_unproven(
+    events: tuple[Event, ...], status: str, *, unproven: bool
+) -> None:
+    item = only(*events)
+    assert (item.status, item.unproven) == (status, unproven)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [SAVED, SENT[:-1], SENT[:-2], (*DOUBTED, probed("present_same", seen())), (*SENT, answered("not-sent"))],
+    ids=["confirmed", "ready", "begun", "found", "not sent"],
+)
+def test_what_is_settled_or_was_never_sent_is_not_listed(events: tuple[Event, ...]) -> None:
+    assert open_items(BRANCH, state_after(*events)) == ()
+
+
+def test_captures_come_before_calls() -> None:
+    state = state_after(opened(), CALLED, *SENT[1:])
+    assert [item.kind for item in open_items(BRANCH, state)] == ["capture", "call"]
+
+
+def test_a_write_that_a_person_wants_again_is_not_listed_until_it_is_sent() -> None:
+    again = CaptureResolved(capture_id=CAPTURE, attempt=2, decision="rewrite", reason_sha256=REASON, file_path=None)
+    assert open_items(BRANCH, state_after(*DOUBTED, LOST, again)) == ()
+
+
+# -- what is said ------------------------------------------------------------
+
+
+def test_a_live_session_that_waits_is_waited_for() -> None:
+    assert told(*SENT, live=True) == (
+        "sent; the running session waits for the server's answer; not read yet",
+        "wait for the answer; `/bm-pending probe cccccccccc` reads before it comes",
+    )
+
+
+def test_a_write_whose_session_ended_is_to_be_read() -> None:
+    assert told(*SENT) == ("sent, and no answer was recorded; not read yet", "`continuity probe cccccccccc` reads now")
+
+
+def test_reads_that_found_nothing_prove_nothing() -> None:
+    assert told(*DOUBTED, MISSED, MISSED) == (
+        "sent, and no answer was recorded; read 2 times: not found, and it may still land",
+        "`continuity probe cccccccccc` reads now",
+    )
+
+
+def test_a_read_that_nobody_answered_says_so() -> None:
+    assert told(*DOUBTED, UNASKED, live=True) == (
+        "sent, and no answer was recorded; read once: the memory server could not be asked",
+        "`/bm-pending probe cccccccccc` reads now",
+    )
+
+
+def test_an_answer_that_says_nothing_is_named_by_its_code() -> None:
+    assert told(*SENT, UNKNOWN, MISSED)[0] == (
+        "sent, and what came back (timeout) does not say whether it was stored; "
+        "read once: not found, and it may still land"
+    )
+
+
+def test_a_conflict_is_looked_at_before_it_is_decided() -> None:
+    assert told(*DOUBTED, CLASHED, live=True) == (
+        "sent, and another note, or a second one of its own, is where it belongs; read once: something else is there",
+        "look at the note, then decide: `/bm-pending accept cccccccccc` or `/bm-pending abandon cccccccccc`",
+    )
+
+
+def test_a_conflict_that_was_not_seen_again_is_read_first() -> None:
+    assert told(*DOUBTED, CLASHED, MISSED)[1] == "`continuity probe cccccccccc` reads now"
+
+
+def test_a_lost_write_waits_for_a_decision() -> None:
+    assert told(*DOUBTED, MISSED, LOST) == (
+        "sent, and proven not to be stored: read 2 times, and nothing can land any more",
+        "decide: `continuity resolve rewrite cccccccccc` or `continuity resolve abandon cccccccccc`",
+    )
+
+
+def test_a_refused_write_names_the_servers_code() -> None:
+    assert told(*SENT, REFUSED)[0] == "the server refused it (BAD_FOLDER): it is stored nowhere but here"
+    assert told(*SENT, answered("refused"))[0] == "the server refused it: it is stored nowhere but here"
+    assert told(*SENT, REFUSED, live=True)[1] == (
+        "decide: `/bm-pending rewrite cccccccccc` or `/bm-pending abandon cccccccccc`"
+    )
+
+
+def test_a_call_on_its_way_is_waited_for() -> None:
+    assert told(opened(), CALLED, live=True) == (
+        "forwarded; the running session waits for its answer",
+        "wait for the answer",
+    )
+
+
+def test_a_call_whose_session_ended_may_have_taken_effect() -> None:
+    assert told(opened(), CALLED) == (
+        "forwarded, and its process ended before an answer was recorded: it may have taken effect",
+        "look whether edit_note took effect; resuming the session names it doubted",
+    )
+
+
+@pytest.mark.parametrize("event", [NO_ANSWER, NEXT], ids=["no answer", "its writer ended"])
+def test_a_doubted_call_is_never_said_to_be_worth_repeating(event: Event) -> None:
+    reason, step = told(opened(), CALLED, event)
+    assert reason == "forwarded, and no answer is recorded: it may have taken effect, and reading cannot prove it"
+    assert step == (
+        "look whether edit_note took effect, then decide: "
+        "`continuity resolve accept 5555555555` or `continuity resolve abandon 5555555555`"
+    )
+
+
+# -- what may be decided -----------------------------------------------------
+
+
+DECISIONS: tuple[Decision, ...] = ("accept", "rewrite", "abandon")
+
+
+def granted(state: State, item: Open, decision: Decision) -> bool:
+    """Whether the machine itself lets it through; a call is never made again, and no command asks for it."""
+    try:
+        if item.kind == "capture":
+            decide(state, Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=REASON))
+            return True
+        if decision == "rewrite":
+            return False
+        decide(state, ResolveCall(call_id=CallId(item.reference), decision=decision, reason_sha256=REASON))
+    except CommandRejected:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        SENT,
+        (*SENT, UNKNOWN),
+        (*SENT, REFUSED),
+        DOUBTED,
+        (*SENT, CLASHED),
+        (*DOUBTED, CLASHED),
+        (*DOUBTED, CLASHED, MISSED),
+        (*DOUBTED, LOST),
+        (*DOUBTED, LOST, CLASHED),
+        (opened(), CALLED),
+        (opened(), CALLED, NO_ANSWER),
+        (opened(), CALLED, NEXT),
+    ],
+)
+def test_the_choices_are_what_the_machine_grants(events: tuple[Event, ...]) -> None:
+    state = state_after(*events)
+    (item,) = open_items(BRANCH, state)
+    assert choices(item) == tuple(each for each in DECISIONS if granted(state, item, each))
+
+
+# -- how one is named --------------------------------------------------------
+
+
+def named(*references: str) -> list[Open]:
+    item = only(*DOUBTED)
+    return [msgspec.structs.replace(item, reference=each) for each in references]
+
+
+def test_the_beginning_of_one_names_it_in_either_case() -> None:
+    first, second = named("abcd01", "abcd11")
+    assert matching([first, second], " ABCD0 ") is first
+    assert matching([first, second], "abcd1") is second
+
+
+def test_a_whole_identity_is_no_mere_beginning() -> None:
+    short, long = named("ab", "abc123")
+    assert matching([short, long], "ab") is short
+
+
+def test_four_characters_are_a_beginning_and_three_are_none() -> None:
+    (item,) = named("abcd01")
+    assert matching([item], "abcd") is item
+    with pytest.raises(NoSuchOpen, match="'abc'") as raised:
+        matching([item], "abc")
+    assert raised.value.hint == "a reference is the beginning of an identity, 4 characters at least"
+
+
+def test_a_name_of_nothing_says_what_is_open() -> None:
+    with pytest.raises(NoSuchOpen, match="'beef'") as raised:
+        matching(named("abcd01", "ef0123456789"), "beef")
+    assert raised.value.hint == "open are abcd01, ef01234567"
+    with pytest.raises(NoSuchOpen) as empty:
+        matching([], "beef")
+    assert empty.value.hint == "nothing is open"
+
+
+def test_a_name_of_several_says_which() -> None:
+    with pytest.raises(SeveralOpen, match="'abcd' names 2 things") as raised:
+        matching(named("abcd11", "abcd01"), "abcd")
+    assert raised.value.hint == "type more of one: abcd01, abcd11"
+    with pytest.raises(SeveralOpen) as copies:
+        matching(named("abcd01", "abcd01"), "abcd01")
+    assert copies.value.hint == "name one journal"
