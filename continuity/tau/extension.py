@@ -20,13 +20,14 @@ from continuity.places import Places
 from continuity.privacy import mask
 from continuity.shell.bridging import Call, forward
 from continuity.shell.config import Loaded, SettingsError, environment, load_places, load_settings
+from continuity.shell.serving import server_spec
 from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.host import Tau, register_command, subscribe, when_quit, when_started
 from continuity.tau.insertion import Insertion
 from continuity.tau.model_call import is_lookup
 from continuity.tau.presence import status
-from continuity.tau.resident import Configuration, Resident, resident, server_spec
+from continuity.tau.resident import Configuration, Resident, resident
 from continuity.tau.tools import ToolRun, register_tool
 from journal.disk import make_folder
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,9 +13,8 @@ from typing import NamedTuple
 import anyio
 
 from continuity.memory.errors import CommandRefused
-from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
 from continuity.memory.liveness import identify
-from continuity.memory.server import ServerSpec, child_environment, resolve_command
+from continuity.memory.server import ServerSpec
 from continuity.places import Places
 from continuity.profile import Profile
 from continuity.shell.clock import SystemClock
@@ -24,6 +22,7 @@ from continuity.shell.config import Loaded
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.owner import Owner
+from continuity.shell.serving import keep_inventory
 from continuity.shell.session import Host, Session
 from continuity.shell.settings import Settings
 from continuity.tau import host
@@ -72,7 +71,7 @@ class Resident:
             return self.link
         if self.link is not None:
             self.link.retire()
-        keep = partial(_keep, configured.places, spec)
+        keep = partial(keep_inventory, configured.places, spec)
         link = MemoryLink(spec, configured.loaded.settings.timeout_seconds, keep)
         self.link = link
         for session in self.sessions.values():
@@ -177,32 +176,6 @@ class Resident:
 
     def _failed(self, name: str, error: Exception) -> None:
         self.presence.say("failure", f"Continuity: {name} failed ({type(error).__name__}). See /bm-status.", "error")
-
-
-def server_spec(
-    loaded: Loaded, places: Places, environ: Mapping[str, str], *, home: Path, cwd: Path
-) -> ServerSpec | CommandRefused:
-    """Return what to start, or why it may not be started. Nothing inside the checkout is.
-
-    The home folder, or one above it, is no checkout: the user's own commands live there.
-    """
-    settings = loaded.settings
-    checkout = None if home.is_relative_to(cwd) else cwd
-    try:
-        command = resolve_command(settings.command, environ.get("PATH", ""), checkout)
-    except CommandRefused as refused:
-        return refused
-    return ServerSpec(
-        command=command,
-        args=settings.args,
-        env=child_environment(environ, settings.env),
-        cwd=str(places.state),
-    )
-
-
-def _keep(places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:
-    if isinstance(spec, ServerSpec):
-        InventoryCache(places.state).save(inventory_key(spec), inventory)
 
 
 _living: dict[asyncio.AbstractEventLoop, Resident] = {}

@@ -1,0 +1,39 @@
+"""Says which memory server the settings name and what may be started for it. It starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from continuity.memory.errors import CommandRefused
+from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
+from continuity.memory.server import ServerSpec, child_environment, resolve_command
+from continuity.places import Places
+from continuity.shell.config import Loaded
+
+
+def server_spec(
+    loaded: Loaded, places: Places, environ: Mapping[str, str], *, home: Path, cwd: Path
+) -> ServerSpec | CommandRefused:
+    """Return what to start, or why it may not be started. Nothing inside the checkout is.
+
+    The home folder, or one above it, is no checkout: the user's own commands live there.
+    """
+    settings = loaded.settings
+    checkout = None if home.is_relative_to(cwd) else cwd
+    try:
+        command = resolve_command(settings.command, environ.get("PATH", ""), checkout)
+    except CommandRefused as refused:
+        return refused
+    return ServerSpec(
+        command=command,
+        args=settings.args,
+        env=child_environment(environ, settings.env),
+        cwd=str(places.state),
+    )
+
+
+def keep_inventory(places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:
+    """Keep what the server offers for the next start."""
+    if isinstance(spec, ServerSpec):
+        InventoryCache(places.state).save(inventory_key(spec), inventory)
