@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Annotated, cast
 
 import anyio
@@ -128,6 +128,16 @@ class MemoryConnection:
     def _as_declared(self, name: str, answer: Answer) -> bool:
         schema = self._output_schemas.get(name)
         return schema is None or conforms(answer.structured, schema)
+
+    async def responds(self, seconds: float) -> bool:
+        """Ask for a sign of life. A server that gives none and left the call before unanswered is given up as stuck."""
+        with suppress(CallRejected):  # a server that knows no ping lives too
+            try:
+                await self._request("ping", {}, seconds, Ticket())
+            except (CallTimedOut, AnswerUnreadable, ConnectionLost):
+                return False
+        self.stalled = False
+        return True
 
     async def list_tools(self, seconds: float) -> Inventory:
         """Read every page of the server's tools, for at most `seconds`; what ended a listing early is in its notices.

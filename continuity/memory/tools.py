@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from continuity.memory.calls import Answer, Caller, Json, Object, Schema, Ticket, parsed, payload
 from continuity.memory.errors import CallFailed, CallRejected
@@ -23,6 +24,7 @@ PREFIX = "bm_"
 LONGEST_NAME = 64
 _ALLOWED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
+_LOOK = "Read the note before repeating anything."
 _LONGEST_INLINE = 2000
 """Characters of another block's data shown to the model; the rest is in the details. Base64 tells it nothing."""
 
@@ -135,12 +137,26 @@ async def call(
     except CallFailed as error:
         outcome: Outcome = "unknown" if error.sent else "not-sent"
         return Bridged(failure_reply(spec, error), outcome, error.code)
-    if answer.is_error:
-        return Bridged(convert_result(answer), *_error_outcome(answer))
-    return Bridged(convert_result(answer), "accepted", None)
+    reply = convert_result(answer)
+    if not answer.is_error and not _says_failed(answer):
+        return Bridged(reply, "accepted", None)
+    outcome, code = _failed_outcome(answer)
+    return Bridged(_with_doubt(reply) if spec.mutating and outcome == "unknown" else reply, outcome, code)
 
 
-def _error_outcome(answer: Answer) -> tuple[Outcome, str]:
+def _says_failed(answer: Answer) -> bool:
+    """Some servers tell a failure in an ordinary answer's text; it proves neither that nor the contrary."""
+    return any(text.startswith("Failed to ") for text in answer.texts[:1])
+
+
+def _with_doubt(reply: ToolReply) -> ToolReply:
+    """The server's own words stay; what they leave open is said after them."""
+    return replace(
+        reply, blocks=(*reply.blocks, TextBlock(f"The outcome is unknown: it may have been stored. {_LOOK}"))
+    )
+
+
+def _failed_outcome(answer: Answer) -> tuple[Outcome, str]:
     """A tool error can leave the note behind, so only a code that promises otherwise is a refusal."""
     from continuity.memory.notes import ALREADY_EXISTS, REFUSALS  # it needs pydantic, which a warm start does without
 
@@ -178,8 +194,7 @@ def _failure_text(spec: ToolSpec, error: CallFailed) -> str:
 
 def _unknown_text(spec: ToolSpec) -> str:
     return (
-        f"The outcome of {spec.original} is unknown: no usable answer came back, and it may have been stored. "
-        "Read the note before repeating anything."
+        f"The outcome of {spec.original} is unknown: no usable answer came back, and it may have been stored. {_LOOK}"
     )
 
 

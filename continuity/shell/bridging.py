@@ -33,9 +33,14 @@ class Call(NamedTuple):
 
 
 async def forward(link: MemoryLink, desk: Desk | None, wanted: Call) -> ToolReply:
-    """Make one call of the agent's. A server that is not up is started, and waited for within the call's bound."""
+    """Make one call of the agent's. A server that is not up is started, and waited for within the call's bound.
+
+    One that left the call before unanswered is asked for a sign of life first, so that a stuck one costs one call.
+    """
     spec, deadline = wanted.spec, anyio.current_time() + wanted.seconds
     connection = await link.up(wanted.seconds)
+    if connection is not None and connection.stalled and not await connection.responds(wanted.seconds / 4):
+        connection = await link.up(deadline - anyio.current_time())
     if connection is None:
         return _not_sent(spec, f"memory is not reachable ({link.error or 'no answer yet'})")
 
