@@ -7,9 +7,12 @@ before each request reads `faults.json`, which a test may rewrite at any time th
     tools        {"pages": [[tool, ...], ...], "repeat": bool, "endless": bool, "broken_after": int}
     stubborn     true: ignores end of input and TERM
     <tool name>  a list of steps carried out in order, `store` among them (without it nothing is stored):
-                 "store" "hold" "silent" "exit" "garbage" "wrong-id" "truncated" "empty" "invalid" "text" "rpc-error"
-                 {"error": text} {"code": code} {"sleep": seconds}
+                 "store" "hold" "turn" "silent" "exit" "garbage" "wrong-id" "truncated" "empty" "invalid" "text"
+                 "rpc-error"; "hold" waits for `release()`, "turn" for `release(title)` of its own note
+                 {"error": text} {"code": code} {"sleep": seconds} {"store": body} (another body than it was given)
+                 "wedge" (this server answers nothing from here on; the next one does)
     index        "lag" (search finds nothing) | "required" (search answers with plain text)
+                 | "hidden" (reads find nothing either, though writes meet what is there)
 """
 
 import hashlib
@@ -27,10 +30,12 @@ type Record = dict[str, Any]
 
 WRITE: Record = {"name": "write_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}}
 WRAPPED = {"type": "object", "properties": {"result": {"type": "object"}}, "required": ["result"]}
-READS = ("read_note", "search_notes", "build_context", "recent_activity", "list_memory_projects")
+READ: Record = {"name": "read_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+READS = ("search_notes", "build_context", "recent_activity", "list_memory_projects")
 TOOLS: list[Record] = [
     WRITE | {"outputSchema": WRAPPED},
-    *({"name": n, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}} for n in READS),
+    READ | {"outputSchema": WRAPPED},
+    *(READ | {"name": n} for n in READS),
 ]
 
 
@@ -48,8 +53,8 @@ class FakeMemory:
     def faults(self, **faults: Any) -> None:
         _write_json(self.folder / "faults.json", faults)
 
-    def release(self) -> None:
-        (self.folder / "release").touch()
+    def release(self, title: str = "") -> None:
+        (self.folder / f"release{title}").touch()
 
     @property
     def notes(self) -> dict[str, Record]:
@@ -72,9 +77,13 @@ class FakeMemory:
 
     def calls(self) -> Counter[str]:
         """Requests received, by tool name for tool calls and by method for the rest."""
+        return Counter(request["name"] for request in self.requests())
+
+    def requests(self) -> list[Record]:
+        """Every request received, by whatever server of this folder, in order: its method, name and params."""
         log = self.folder / "calls.jsonl"
         lines = log.read_text().splitlines() if log.exists() else []
-        return Counter(json.loads(line)["name"] for line in lines)
+        return [json.loads(line) for line in lines]
 
 
 def _read_json(path: Path, default: Any) -> Any:
@@ -107,6 +116,7 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.fake = FakeMemory(folder)
         self.lock = threading.Lock()
+        self.wedged = False
 
     def faults(self) -> Record:
         found: Record = _read_json(self.fake.folder / "faults.json", {})
@@ -118,7 +128,7 @@ class Server:
         for line in sys.stdin.buffer:
             request = json.loads(line)
             self.log(request)
-            if "id" in request:
+            if "id" in request and not self.wedged:
                 threading.Thread(target=self.answer, args=(request,), daemon=True).start()
         while self.faults().get("stubborn"):
             time.sleep(0.05)
@@ -187,6 +197,8 @@ class Server:
         for step in steps:
             if step == "store":
                 result = getattr(self, name)(arguments)
+            elif isinstance(step, dict) and "store" in step:
+                result = getattr(self, name)(arguments | {"content": step["store"]})
             elif self.spoil(step, number, arguments):
                 return
         self.send({"id": number, "result": result or _json_result({"action": "created", "file_path": "lie.md"})})
@@ -194,8 +206,9 @@ class Server:
     def spoil(self, step: Any, number: int, arguments: Record) -> bool:
         """Carry out one faulty step; return whether the request is done with."""
         match step:
-            case "hold":
-                while not (self.fake.folder / "release").exists():
+            case "hold" | "turn":
+                title = arguments["title"] if step == "turn" else ""
+                while not (self.fake.folder / f"release{title}").exists():
                     time.sleep(0.01)
                 return False
             case {"sleep": seconds}:
@@ -203,7 +216,8 @@ class Server:
                 return False
             case "exit":
                 os._exit(9)
-            case "silent":
+            case "silent" | "wedge":
+                self.wedged = self.wedged or step == "wedge"
                 return True
             case _:
                 self.raw(spoiled(step, number, arguments) + "\n")
@@ -222,9 +236,19 @@ class Server:
             {k: note[k] for k in ("title", "permalink", "file_path", "checksum")} | {"action": "created"}
         )
 
+    def edit_note(self, arguments: Record) -> Record:
+        """Append to a note, whatever checksum the caller expects it to have."""
+        path = arguments["identifier"]
+        with self.lock:
+            notes = self.fake.notes
+            note = notes[path] | {"content": f"{notes[path]['content']}\n{arguments['content']}"}
+            _write_json(self.fake.folder / "notes.json", notes | {path: note})
+        return _json_result({"file_path": path, "operation": "append"})
+
     def read_note(self, arguments: Record) -> Record:
         wanted = arguments["identifier"]
-        found = [n for n in self.fake.notes.values() if wanted in {n["file_path"], n["title"], n.get("was")}]
+        seen = () if self.faults().get("index") == "hidden" else self.fake.notes.values()
+        found = [n for n in seen if wanted in {n["file_path"], n["title"], n.get("was")}]
         if len(found) > 1:
             return {"content": [_text(f"Ambiguous identifier '{wanted}' matches 2 notes")], "isError": True}
         if not found:
@@ -246,7 +270,7 @@ class Server:
             and (not kinds or n["frontmatter"].get("type", "note") in kinds)
             and (query is None or query in n["title"] or query in n["content"])
         ]
-        return _json_result({"results": [] if index == "lag" else found, "has_more": False})
+        return _json_result({"results": [] if index in ("lag", "hidden") else found, "has_more": False})
 
     def list_memory_projects(self, arguments: Record) -> Record:
         source = self.faults().get("source", "local")

@@ -5,7 +5,9 @@ Nothing here waits by the clock: `settle` returns when a session owes nothing th
 
 from __future__ import annotations
 
+import os
 import secrets
+import signal
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -103,10 +105,15 @@ def replayed(path: Path, branch: int = 1) -> State:
 
 
 class Rig:
-    """One process. `open` is a session's start; leaving the rig is the process's end."""
+    """One process. `open` is a session's start; leaving the rig is the process's end.
 
-    def __init__(self, root: Path, settings: Settings, *, writer: str) -> None:
-        self.memory = FakeMemory(root / "server")
+    Its fake server keeps its notes in `server`; with a `link` it goes to whatever server that leads to.
+    """
+
+    def __init__(
+        self, root: Path, settings: Settings, *, writer: str, server: Path | None = None, link: MemoryLink | None = None
+    ) -> None:
+        self.memory = FakeMemory(server or root / "server")
         self.places = Places(root / "tau", root / "state")
         self.settings = settings
         self.clock = FakeClock()
@@ -116,12 +123,16 @@ class Rig:
         self.inventories: list[Inventory] = []
         self.writer = WriterRecord(writer=WriterId(writer), process=PROCESS)
         self.owner = Owner(lambda name, error: self.failures.append((name, error)))
-        command, args = self.memory.command
-        spec = ServerSpec(command=command, args=tuple(args), env={"PATH": "/usr/bin:/bin"}, cwd=str(root))
-        self.link = MemoryLink(spec, settings.timeout_seconds, self.inventories.append)
-        self.owner.spawn("memory", self.link.run, daemon=True)
+        self.link = link or self._linked(root)
         self._cwd = root / "work"
         self._talks: list[Talk] = []
+
+    def _linked(self, root: Path) -> MemoryLink:
+        command, args = self.memory.command
+        spec = ServerSpec(command=command, args=tuple(args), env={"PATH": "/usr/bin:/bin"}, cwd=str(root))
+        link = MemoryLink(spec, self.settings.timeout_seconds, self.inventories.append)
+        self.owner.spawn("memory", link.run, daemon=True)
+        return link
 
     def session(self, conversation: Conversation, name: str = "session", *, after: Talk | None = None) -> Talk:
         """Make a session's actor, in the place of the one `after`; it has not started."""
@@ -169,10 +180,12 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig(root: Path, **settings: Any) -> AsyncGenerator[Rig]:
+async def rig(
+    root: Path, *, server: Path | None = None, link: MemoryLink | None = None, **settings: Any
+) -> AsyncGenerator[Rig]:
     """Run one process whose every wait is bounded; its settings capture each turn unless told otherwise."""
     chosen = {"project": "main", "cadence": "every", "timeout_seconds": 10.0, "recall_wait_seconds": 5.0, **settings}
-    made = Rig(root, Settings.model_validate(chosen), writer=secrets.token_hex(8))
+    made = Rig(root, Settings.model_validate(chosen), writer=secrets.token_hex(8), server=server, link=link)
     with anyio.fail_after(60):
         try:
             yield made
@@ -189,6 +202,15 @@ async def unwritable(journal: Journal) -> AsyncGenerator[None]:
         yield
     finally:
         await journal._query("PRAGMA query_only = 0")  # pyright: ignore[reportPrivateUsage] # see above
+
+
+async def crash(process: Rig) -> None:
+    """Kill the server and return when its end was seen."""
+    connection = process.link.connection
+    assert connection is not None
+    os.killpg(connection.process.process_group, signal.SIGKILL)
+    with anyio.fail_after(BOUND):
+        await connection.wait_lost()
 
 
 async def until(true: Callable[[], object], what: str = "it") -> None:

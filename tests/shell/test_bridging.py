@@ -6,41 +6,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from continuity.memory.calls import Json, Ticket
-from continuity.memory.tools import TextBlock, ToolReply, ToolSpec
-from continuity.shell.bridging import Call, forward
+from continuity.memory.tools import ToolReply
+from continuity.shell.bridging import forward
 from journal.events import ToolAnswered, ToolCalled
 from tests.fakes.host import Conversation
-from tests.shell.rig import BOUND, Rig, Talk, names, recorded, replayed, rig, until, unwritable
-
-ARGUMENTS: dict[str, Json] = {
-    "project": "main",
-    "directory": "d",
-    "title": "key ghp_0123456789abcdefghijklmnopqrstuvwxyz",
-    "content": "the agent's own words",
-}
-WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
-READ = ToolSpec(name="bm_read_note", original="read_note", description="", schema={"type": "object"}, mutating=False)
-
-
-def write(seconds: float = 10.0) -> Call:
-    return Call(WRITE, ARGUMENTS, Ticket(), seconds)
-
-
-def read(seconds: float = 10.0) -> Call:
-    return Call(READ, {"identifier": "d/none.md"}, Ticket(), seconds)
-
-
-def text_of(reply: ToolReply) -> str:
-    return "".join(block.text for block in reply.blocks if isinstance(block, TextBlock))
-
-
-async def began(process: Rig) -> Talk:
-    """A session whose journal exists and that captures nothing by itself."""
-    talk = await process.open()
-    await talk.prompt("hello")
-    await talk.settle()
-    return talk
+from tests.shell.calls import began, read, text_of, write
+from tests.shell.rig import BOUND, names, recorded, replayed, rig, until, unwritable
 
 
 def everything(folder: Path) -> bytes:

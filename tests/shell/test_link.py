@@ -1,7 +1,5 @@
 """The one link to memory tells the truth about itself, comes back when it is needed, and is never waited for without a bound."""
 
-import os
-import signal
 from pathlib import Path
 
 import anyio
@@ -14,20 +12,11 @@ from continuity.shell import link as shell
 from continuity.shell.link import MemoryLink
 from journal.events import MemoryConnected, MemoryLost
 from tests.fakes.host import Conversation
-from tests.shell.rig import BOUND, Rig, rig, until
+from tests.shell.rig import BOUND, crash, rig, until
 
 
 def nowhere(inventory: Inventory) -> None:
     """Keep no inventory."""
-
-
-async def crash(process: Rig) -> None:
-    """Kill the server and return when its end was seen."""
-    connection = process.link.connection
-    assert connection is not None
-    os.killpg(connection.process.process_group, signal.SIGKILL)
-    with anyio.fail_after(BOUND):
-        await connection.wait_lost()
 
 
 async def test_nothing_is_started_before_somebody_wants_it(tmp_path: Path) -> None:

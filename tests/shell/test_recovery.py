@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 from pathlib import Path
 
@@ -24,17 +22,9 @@ from journal.errors import (
 )
 from journal.events import CheckpointReferenced, OperationFailed, WorkBegun
 from tests.fakes.host import Conversation
-from tests.shell.rig import BOUND, Rig, rig, until, unwritable
+from tests.shell.rig import BOUND, crash, rig, until, unwritable
 
 AGAIN = "Memory is reachable again."
-
-
-async def crash(process: Rig) -> None:
-    connection = process.link.connection
-    assert connection is not None
-    os.killpg(connection.process.process_group, signal.SIGKILL)
-    with anyio.fail_after(BOUND):
-        await connection.wait_lost()
 
 
 async def test_a_second_outage_of_the_server_is_said_as_the_first_was(tmp_path: Path) -> None:
