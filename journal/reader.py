@@ -90,6 +90,15 @@ class Reader:
         except AttributeError as error:
             raise JournalDamaged(self.path, "a branch's genesis is no digest") from error
 
+    def journal_mode(self) -> str:
+        """Return SQLite's word for how this file is written.
+
+        Raises:
+            JournalDamaged: It cannot be told.
+        """
+        ((found,),) = self.rows_of("PRAGMA journal_mode")
+        return str(found)
+
     def head(self, branch: int) -> int:
         """Return the last position of `branch`'s history."""
         ((found,),) = self.rows_of("SELECT max(position) FROM events WHERE branch = ?", branch)

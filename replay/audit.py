@@ -8,6 +8,7 @@ from typing import NamedTuple
 from continuity.state import Capture
 from journal.errors import JournalDamaged, NoSuchPlace, RowUnreadable
 from journal.events import NoteWithdrawn
+from journal.filesystem import file_system, keeps_journals
 from journal.ids import CaptureId
 from journal.reader import Reader
 from replay.fold import Step, steps
@@ -19,9 +20,26 @@ from replay.session import Mirrored
 from replay.shapes import AuditView, Proved
 
 
+class Stored(NamedTuple):
+    """How the file is kept, and where."""
+
+    journal_mode: str | None
+    file_system: str | None
+
+    @classmethod
+    def of(cls, reader: Reader) -> Stored:
+        """Ask SQLite and the mount table; a file that is too damaged to say leaves the first open."""
+        try:
+            mode = reader.journal_mode()
+        except JournalDamaged:
+            mode = None
+        return cls(mode, file_system(reader.path))
+
+
 class Audit(NamedTuple):
     """What an audit found."""
 
+    stored: Stored
     findings: tuple[Finding, ...]
     proven: dict[int, tuple[int, str | None]]
     vouched: Vouched
@@ -37,6 +55,9 @@ class Audit(NamedTuple):
         """Return the audit as `--json` prints it."""
         return AuditView(
             ok=self.ok,
+            journal_mode=self.stored.journal_mode,
+            file_system=self.stored.file_system,
+            file_system_supported=keeps_journals(self.stored.file_system),
             proved_to={
                 str(branch): Proved(position=position, digest=digest, anchored=self.vouched.get(branch))
                 for branch, (position, digest) in self.proven.items()
@@ -81,7 +102,7 @@ class _Walk:
 
 def audit(reader: Reader, mirror: Mirrored | None = None, folder: Path | None = None) -> Audit:
     """Return what every rule says of the journal; of its anchors and notes only if `mirror` and `folder` are given."""
-    findings = list(stored(reader))
+    kept, findings = Stored.of(reader), list(stored(reader))
     asked = len(PROVES) - 2 * (mirror is None) - (folder is None)
     try:
         walk = _Walk(reader)
@@ -89,9 +110,9 @@ def audit(reader: Reader, mirror: Mirrored | None = None, folder: Path | None = 
     except JournalDamaged as error:
         if all(finding.severity != "broken" for finding in findings):
             findings.append(Finding("file", "broken", None, None, error.what))
-        return Audit(tuple(findings), {}, {}, asked)
+        return Audit(kept, tuple(findings), {}, {}, asked)
     on_disk = () if folder is None else notes(folder, walk.checkpoints)
-    return Audit((*findings, *walk.findings, *outside, *on_disk), walk.proven, vouched, asked)
+    return Audit(kept, (*findings, *walk.findings, *outside, *on_disk), walk.proven, vouched, asked)
 
 
 def _outside(reader: Reader, walk: _Walk, mirror: Mirrored | None) -> tuple[list[Finding], Vouched]:

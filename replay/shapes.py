@@ -156,6 +156,12 @@ class AuditView(Shape, frozen=True, kw_only=True):
     """What an audit found. `ok` is false when a finding is broken; unproven ones are listed and leave it true."""
 
     ok: bool
+    journal_mode: str | None
+    """SQLite's word for how it commits: a sound journal says wal. Null when the file is too damaged to say."""
+    file_system: str | None
+    """The kind of file system the file lies on; null where the machine cannot tell."""
+    file_system_supported: bool
+    """Whether a journal may be written there; it can be read anywhere."""
     proved_to: dict[str, Proved]
     """By branch number."""
     findings: list[FindingView]

@@ -122,7 +122,8 @@ def unproven_text(items: Sequence[Unproven]) -> str:
 
 def audit_text(view: AuditView, asked: int, words: Mapping[str, str]) -> str:
     """Return what an audit found with `asked` rules; `words` are ok, unproven and broken as they are to be shown."""
-    lines = [_proved(branch, proved.position, proved.anchored) for branch, proved in view.proved_to.items()]
+    lines = [_stored(view)]
+    lines += [_proved(branch, proved.position, proved.anchored) for branch, proved in view.proved_to.items()]
     lines += _findings(view.findings, words)
     broken = sum(finding.severity == "broken" for finding in view.findings)
     unsure = len(view.findings) - broken
@@ -133,6 +134,12 @@ def audit_text(view: AuditView, asked: int, words: Mapping[str, str]) -> str:
     else:
         verdict = f"{words['ok']}: every rule holds"
     return "\n".join([*lines, f"{verdict}; {asked} rules asked, `continuity audit --rules` lists them"])
+
+
+def _stored(view: AuditView) -> str:
+    where = escaped(view.file_system or "a file system nobody can name")
+    advice = "" if view.file_system_supported else ", where no journal is safe: move it to a local disk"
+    return f"file: journal mode {view.journal_mode or 'not to be read'}, on {where}{advice}"
 
 
 def _proved(branch: str, position: int, anchored: int | None) -> str:

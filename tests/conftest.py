@@ -35,6 +35,18 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def local_disk(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Journals of tests lie on a local disk, whatever this machine's temporary folder lies on."""
+    from journal import filesystem  # not before coverage began
+
+    table = tmp_path_factory.mktemp("mounts") / "mountinfo"
+    table.write_text("1 0 8:1 / / rw - ext4 /dev/sda1 rw\n")
+    before, filesystem.TABLE = filesystem.TABLE, table
+    yield
+    filesystem.TABLE = before
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Leave nothing of the person who runs the tests in reach of them: home, settings, keys, git identity."""

@@ -15,8 +15,8 @@ import aiosqlite
 import anyio
 import pytest
 
-from journal import chain
-from journal.errors import JournalDamaged, JournalError, JournalFull, StorageFailed
+from journal import chain, disk
+from journal.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, JournalVanished, StorageFailed
 from journal.ids import Sha256
 from journal.store import Journal
 from tests.journal import kit
@@ -206,3 +206,66 @@ def test_what_was_committed_survives_kill_9(path: Path) -> None:
     with kit.raw(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert kit.found(path) == []
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+async def test_a_file_that_is_not_at_its_path_any_more_takes_nothing_and_goes_on_when_it_is_back(
+    journal: Journal, path: Path, suffix: str
+) -> None:
+    await journal.append(MAIN, settled(), expected=0)
+    file = path.with_name(f"{path.name}{suffix}")
+    away = file.rename(path.with_name("away"))
+    for attempt in (
+        lambda: journal.append(MAIN, settled(), expected=1),
+        lambda: journal.append(MAIN, settled(), expected=1, bodies=kept(BODY)),
+        lambda: journal.fork(MAIN, 1, settled()),
+        journal.refresh,
+    ):
+        with pytest.raises(JournalVanished):
+            await attempt()
+    away.rename(file)
+    await journal.append(MAIN, settled(), expected=1)
+    assert len(kit.read(path)) == 2
+    assert kit.found(path) == []
+
+
+async def test_another_file_in_its_place_takes_nothing(journal: Journal, path: Path) -> None:
+    await journal.append(MAIN, settled(), expected=0)
+    path.rename(path.with_name("away"))
+    path.write_bytes(path.with_name("away").read_bytes())
+    before = path.read_bytes()
+    with pytest.raises(JournalVanished, match="another file"):
+        await journal.append(MAIN, settled(), expected=1)
+    assert path.read_bytes() == before
+
+
+async def test_a_short_lock_is_waited_out(journal: Journal, path: Path) -> None:
+    with kit.raw(path) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: journal.append(MAIN, settled(), expected=0))
+            await anyio.wait_all_tasks_blocked()
+            assert kit.read(path) == []
+            other.execute("ROLLBACK")
+    assert len(kit.read(path)) == 1
+
+
+async def test_a_lock_that_is_never_let_go_costs_one_long_wait_and_then_short_ones_until_it_is(
+    journal: Journal, path: Path
+) -> None:
+    async def patience() -> int:
+        ((milliseconds,),) = await journal._query("PRAGMA busy_timeout")
+        return int(milliseconds)
+
+    long, short = (round(s * 1000) for s in (disk.BUSY_SECONDS, disk.BUSY_AGAIN_SECONDS))
+    assert await patience() == long
+    await journal._query("PRAGMA busy_timeout = 1")  # the long wait itself is SQLite's
+    with kit.raw(path) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for _ in range(2):
+            with pytest.raises(JournalBusy):
+                await journal.append(MAIN, settled(), expected=0)
+            assert await patience() == short
+        other.execute("ROLLBACK")
+    await journal.append(MAIN, settled(), expected=0)
+    assert await patience() == long

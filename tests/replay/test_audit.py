@@ -6,6 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.capture import Anchor, receipt
+from journal import filesystem
 from journal.ids import JournalId
 from journal.row import Row
 from replay.rules import PROVES
@@ -71,6 +72,9 @@ def test_ok_is_said_when_the_last_row_of_every_branch_is_vouched_for(
     assert ran.out == snapshot(name="text")
     assert run("audit", path, "--session", session, "--json").json == {
         "ok": True,
+        "journal_mode": "wal",
+        "file_system": "ext4",
+        "file_system_supported": True,
         "proved_to": {
             "1": {"position": 12, "digest": story.at(1, 12).digest, "anchored": 12},
             "2": {"position": 15, "digest": story.at(2, 15).digest, "anchored": 15},
@@ -194,3 +198,38 @@ def test_of_a_journal_that_was_cut_off_it_is_said_what_can_be_done(tmp_path: Pat
     assert (ran.code, ran.out) == (3, "")
     assert "Restore a copy" in ran.err
     assert "continuity audit" not in ran.err
+
+
+@pytest.fixture
+def on_virtiofs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "mountinfo"
+    table.write_text(f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / {tmp_path} rw - virtiofs shared rw\n")
+    monkeypatch.setattr(filesystem, "TABLE", table)
+
+
+@pytest.mark.usefixtures("on_virtiofs")
+def test_a_journal_on_a_file_system_that_keeps_none_is_read_and_the_danger_said(
+    path: Path, snapshot: SnapshotAssertion
+) -> None:
+    ran = run("audit", path)
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == snapshot
+    view = run("audit", path, "--json").json
+    assert (view["file_system"], view["file_system_supported"]) == ("virtiofs", False)
+
+
+@pytest.mark.usefixtures("on_virtiofs")
+def test_nothing_is_imported_onto_such_a_file_system_and_the_remedy_is_named(path: Path, tmp_path: Path) -> None:
+    made = tmp_path / "b.journal"
+    text = run("export", path).out
+    ran = run("import", "-", "-o", made, input=text.encode())
+    assert ran.code == 3
+    assert "virtiofs" in ran.err
+    assert "local disk" in ran.err
+    assert not made.exists()
+
+
+def test_a_journal_that_was_taken_out_of_its_log_says_so(path: Path) -> None:
+    with forging.raw(path) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    assert run("audit", path).out.startswith("file: journal mode delete, on ext4\n")
