@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio.to_thread
 
@@ -10,11 +11,13 @@ from continuity.commands import RecordProbe
 from continuity.due import Probe
 from continuity.memory import probes
 from continuity.memory.liveness import group_state
+from continuity.memory.notes import Projects
 from continuity.shell.desk import Desk
 from continuity.state import Capture, State
-from journal.events import CaptureProbed
+from journal.events import CaptureProbed, WriteAnswered, WriteIntended
 from journal.events.writes import Observation, ServerState
-from journal.ids import BranchId
+from journal.ids import BranchId, CaptureId
+from journal.reader import open_reader
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -49,59 +52,98 @@ async def probe(desk: Desk, effect: Probe, branch: BranchId) -> None:
             _tell(desk, row.event, capture)
 
 
+class Questions(NamedTuple):
+    """Who is asked, how long each answer may take, and which journal it is about."""
+
+    connection: MemoryConnection
+    projects: Projects
+    seconds: float
+    journal: Path | None
+
+
+def questions(desk: Desk, connection: MemoryConnection) -> Questions:
+    """Return what a session asks through `connection`."""
+    path = desk.ledger.path if desk.ledger is not None else None
+    return Questions(connection, desk.link.projects, desk.settings.timeout_seconds, path)
+
+
 async def observe(desk: Desk, connection: MemoryConnection, state: State, capture: Capture) -> RecordProbe:
+    """Make the reads of a session that is open."""
+    return await look(questions(desk, connection), state, capture)
+
+
+async def look(ask: Questions, state: State, capture: Capture) -> RecordProbe:
     """Make the reads. The writing server is looked at before they begin: only later reads can prove an absence."""
     intent = capture.intent
     server = intent.server if intent else None
     writing = await anyio.to_thread.run_sync(group_state, server.process) if server else "unknown"
-    found = await _address(desk, connection, capture)
+    found = await _address(ask, capture)
     proven = False
     if not any(o.capture_id == capture.capture_id for o in found):
-        found += (
-            await probes.by_title(connection, capture.project, intent.event.address, _bound(desk)) if intent else ()
-        )
-        proven = await _index_proven(desk, connection, state, capture)
-        found += await probes.by_id(connection, capture.project, capture.capture_id, _bound(desk))
-    return probed(desk, connection, capture, found, writing_server=writing, index_proven=proven)
+        if intent is not None:
+            found += await probes.by_title(ask.connection, capture.project, intent.event.address, ask.seconds)
+        proven = await _index_proven(ask, state, capture)
+        found += await probes.by_id(ask.connection, capture.project, capture.capture_id, ask.seconds)
+    return _command(ask, capture, found, writing_server=writing, index_proven=proven)
 
 
-def probed(
-    desk: Desk,
-    connection: MemoryConnection,
+def probed(desk: Desk, connection: MemoryConnection, capture: Capture, found: tuple[Observation, ...]) -> RecordProbe:
+    """Return reads that were made, for the core to judge; without a look at the writing server they prove no absence."""
+    return _command(questions(desk, connection), capture, found)
+
+
+def _command(
+    ask: Questions,
     capture: Capture,
     found: tuple[Observation, ...],
     *,
     writing_server: ServerState = "unknown",
     index_proven: bool = False,
 ) -> RecordProbe:
-    """Return reads that were made, for the core to judge; without a look at the writing server they prove no absence."""
     return RecordProbe(
         capture_id=capture.capture_id,
         attempt=capture.attempt,
         status=capture.status,
-        connection=connection.id,
+        connection=ask.connection.id,
         observations=found,
         writing_server=writing_server,
-        project_source=desk.link.projects.source(capture.project),
+        project_source=ask.projects.source(capture.project),
         index_proven=index_proven,
     )
 
 
-async def _address(desk: Desk, connection: MemoryConnection, capture: Capture) -> tuple[Observation, ...]:
+async def _address(ask: Questions, capture: Capture) -> tuple[Observation, ...]:
     path = capture.path
-    return await probes.by_address(connection, capture.project, path, _bound(desk)) if path else ()
+    return await probes.by_address(ask.connection, capture.project, path, ask.seconds) if path else ()
 
 
-async def _index_proven(desk: Desk, connection: MemoryConnection, state: State, capture: Capture) -> bool:
+async def _index_proven(ask: Questions, state: State, capture: Capture) -> bool:
     """The index must find a note known to be there; only then does its silence on another mean anything."""
-    known = state.checkpoint
-    if known is None or known.project != capture.project or known.capture_id == capture.capture_id:
+    current = state.checkpoint
+    if current is not None and current.capture_id == capture.capture_id and ask.journal is not None:
+        known = await anyio.to_thread.run_sync(confirmed_before, ask.journal, state.branch, capture)
+    elif current is not None and current.project == capture.project:
+        known = current.capture_id
+    else:
         return False
-    return await probes.index_finds(connection, known.project, known.capture_id, _bound(desk))
+    return known is not None and await probes.index_finds(ask.connection, capture.project, known, ask.seconds)
 
 
-def _bound(desk: Desk) -> float:
-    return desk.settings.timeout_seconds
+def confirmed_before(path: Path, branch: BranchId, capture: Capture) -> CaptureId | None:
+    """Return the newest other capture of this project that the branch's history knows as stored. Blocking."""
+    sent: set[CaptureId] = set()
+    known: CaptureId | None = None
+    with open_reader(path) as reader:
+        for row in reader.verified(branch):
+            match row.event:
+                case WriteIntended(project=capture.project):
+                    sent.add(row.event.capture_id)
+                case WriteAnswered(outcome="accepted") | CaptureProbed(verdict="present_same"):
+                    other = row.event.capture_id != capture.capture_id
+                    known = row.event.capture_id if other and row.event.capture_id in sent else known
+                case _:
+                    pass
+    return known
 
 
 def _tell(desk: Desk, settled: CaptureProbed, capture: Capture) -> None:

@@ -128,9 +128,9 @@ BUGS = (
         (
             (
                 reconciling,
-                "observe",
-                "    return probed(",
-                f"    {_LOOK}\n    return probed(",
+                "look",
+                "    return _command(",
+                f"    {_LOOK}\n    return _command(",
             ),
         ),
         {"late": 0.7, "lagging": 0.4},
