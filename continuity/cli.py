@@ -161,7 +161,7 @@ def _standing(path: Path, closed: list[str]) -> str:
 
 def _named(variable: str) -> Path | None:
     """The settings file that a variable names, as the extension understands it."""
-    from continuity.shell.settings import expanded
+    from continuity.places import expanded
 
     value = os.environ.get(variable)
     path = expanded(value, Path.home()) if value else None

@@ -1,16 +1,29 @@
-"""Where our files are, from folders that are given; it looks at no disk and no environment."""
+"""Where our files are, from folders and variables that are given; it looks at no disk and reads no environment."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from journal.ids import SessionId
 
+STATE_HOME = "CONTINUITY_HOME"
+TAU_HOME = "TAU_HOME"
+
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
+
+
+class PlaceRefused(Exception):
+    """The variable names no place; unset it, or name an absolute path. Nothing was looked for."""
+
+    def __init__(self, variable: str) -> None:
+        super().__init__(variable)
+        self.variable = variable
+        self.remedy = "must name an absolute path; a relative one would depend on the checkout"
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -42,6 +55,36 @@ class Places(msgspec.Struct, frozen=True):
 def places(tau_home: Path, state: Path | None = None) -> Places:
     """Return the places under `tau_home`, with our state in `state` if it is given."""
     return Places(tau_home, state or tau_home / "state" / "extensions" / "continuity")
+
+
+def places_of(environ: Mapping[str, str], home: Path) -> Places:
+    """Return the places of the user at `home` whose environment is `environ`.
+
+    Raises:
+        PlaceRefused: A variable that names a folder is no absolute path.
+    """
+    tau = named(environ, TAU_HOME, home)
+    return places(tau or home / ".tau", named(environ, STATE_HOME, home))
+
+
+def named(environ: Mapping[str, str], variable: str, home: Path) -> Path | None:
+    """Return the path that a variable names; None when it is unset or empty.
+
+    Raises:
+        PlaceRefused: It is not absolute.
+    """
+    value = environ.get(variable, "")
+    if not value:
+        return None
+    path = expanded(value, home)
+    if not path.is_absolute():
+        raise PlaceRefused(variable)
+    return path
+
+
+def expanded(path: str, home: Path) -> Path:
+    """Return `path` with a leading `~` as `home`."""
+    return home / path[2:] if path.startswith("~/") else home if path == "~" else Path(path)
 
 
 def journal_stem(session_id: SessionId) -> str:

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from pydantic import ValidationError
 
-from continuity.places import Places, places
-from continuity.shell.settings import RepositorySettings, Settings, expanded
+from continuity import places
+from continuity.places import PlaceRefused, Places
+from continuity.shell.settings import RepositorySettings, Settings
 
 OUR_CONFIG = "TAU_CONTINUITY_CONFIG"
 COMPATIBLE_CONFIG = "TAU_BASIC_MEMORY_CONFIG"
-STATE_HOME = "CONTINUITY_HOME"
-TAU_HOME = "TAU_HOME"
+STATE_HOME = places.STATE_HOME
+TAU_HOME = places.TAU_HOME
 
 _LARGEST_BYTES = 1_000_000
 
@@ -58,8 +60,8 @@ def load_places(environ: Mapping[str, str], home: Path) -> Places:
     Raises:
         SettingsError: A variable that names a folder is no absolute path.
     """
-    tau = _named(environ, TAU_HOME, home)
-    return places(tau or home / ".tau", _named(environ, STATE_HOME, home))
+    with _explained():
+        return places.places_of(environ, home)
 
 
 def load_settings(environ: Mapping[str, str], home: Path) -> Loaded:
@@ -99,13 +101,16 @@ def read_settings(path: Path, *, ours: bool) -> Loaded:
 
 
 def _named(environ: Mapping[str, str], variable: str, home: Path) -> Path | None:
-    value = environ.get(variable, "")
-    if not value:
-        return None
-    path = expanded(value, home)
-    if not path.is_absolute():
-        raise SettingsError(None, variable, "must name an absolute path; a relative one would depend on the checkout")
-    return path
+    with _explained():
+        return places.named(environ, variable, home)
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    try:
+        yield
+    except PlaceRefused as error:
+        raise SettingsError(None, error.variable, error.remedy) from None
 
 
 def _object(path: Path) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from continuity.places import expanded
 from continuity.profile import Profile, Repository, folder_fault, route
 
 
@@ -140,8 +141,3 @@ def _approved(repositories: Sequence[RepositorySettings], home: Path) -> list[Re
         )
         for one in repositories
     ]
-
-
-def expanded(path: str, home: Path) -> Path:
-    """Return `path` with a leading `~` as `home`."""
-    return home / path[2:] if path.startswith("~/") else home if path == "~" else Path(path)

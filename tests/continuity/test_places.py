@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from continuity.places import journal_stem, places
+from continuity.places import STATE_HOME, TAU_HOME, PlaceRefused, journal_stem, places, places_of
 from journal.ids import SessionId
 
 HOME = Path("/home/ada/.tau")
@@ -42,3 +42,18 @@ def test_the_other_files_are_where_the_readme_says() -> None:
     assert HERE.settings == HOME / "continuity.json"
     assert HERE.compatible_settings == HOME / "basic-memory.json"
     assert HERE.shim == HOME / "extensions/continuity/extension.py"
+
+
+def test_variables_move_the_home_and_the_state() -> None:
+    assert places_of({}, Path("/home/ada")) == HERE
+    assert places_of({TAU_HOME: "", STATE_HOME: ""}, Path("/home/ada")) == HERE
+    moved = places_of({TAU_HOME: "~/elsewhere", STATE_HOME: "/state"}, Path("/home/ada"))
+    assert (moved.tau_home, moved.state) == (Path("/home/ada/elsewhere"), Path("/state"))
+    assert places_of({TAU_HOME: "~"}, Path("/home/ada")).tau_home == Path("/home/ada")
+
+
+@pytest.mark.parametrize("variable", [TAU_HOME, STATE_HOME])
+def test_a_variable_that_depends_on_the_checkout_is_refused(variable: str) -> None:
+    with pytest.raises(PlaceRefused, match=variable) as raised:
+        places_of({variable: "state"}, Path("/home/ada"))
+    assert "absolute path" in raised.value.remedy
