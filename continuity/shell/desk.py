@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import anyio
+
 from continuity.commands import Command, CommandRejected, Observe, Observed
 from continuity.profile import Profile
 from continuity.shell.clock import Clock
@@ -49,6 +51,7 @@ class Desk:
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
     stops: int = 0
     """How often recording failed."""
+    _catching: anyio.Lock = field(default_factory=anyio.Lock)
     trouble: str | None = None
     """Why recording stopped, in words for a person, until it goes on."""
 
@@ -116,19 +119,19 @@ class Desk:
         await self.catch_up()
 
     async def catch_up(self) -> bool:
-        """Record outcomes that are not on disk yet, oldest first; True if none is left."""
-        while self.late and self.ledger is not None:
-            fact, branch = owed = self.late[0]
-            try:
-                await self.ledger.apply(Observe(fact), tip=None, branch=branch)
-            except CommandRejected:
-                pass
-            except JournalError as error:
-                self.stopped(error)
-                return False
-            if owed in self.late:
-                self.late.remove(owed)
-        return not self.late
+        """Record outcomes that are not on disk yet, oldest first and each once; True if none is left."""
+        async with self._catching:
+            while self.late and self.ledger is not None:
+                fact, branch = self.late[0]
+                try:
+                    await self.ledger.apply(Observe(fact), tip=None, branch=branch)
+                except CommandRejected:
+                    pass
+                except JournalError as error:
+                    self.stopped(error)
+                    return False
+                del self.late[0]
+            return not self.late
 
     def unrecorded(self, error: JournalError) -> None:
         """Count a notification that did not reach the journal, and say that recording stopped."""
