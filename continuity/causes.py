@@ -15,6 +15,7 @@ from journal.events import (
     RecallFailed,
     RecallPlanned,
     SessionOpened,
+    ToolCalled,
     WorkBegun,
     WorkSettled,
 )
@@ -41,6 +42,7 @@ _LED_BY: dict[type[Event], tuple[str, ...]] = {
     RecallPlanned: ("compaction", "session"),
     WorkBegun: ("session",),
     WorkSettled: ("work", "session"),
+    ToolCalled: ("work", "session"),
 }
 
 

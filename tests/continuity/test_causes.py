@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from continuity.causes import Causes
-from journal.events import CaptureRequested, CheckpointReferenced, Event, Gap, RecallPlanned, WorkBegun
+from journal.events import (
+    CaptureRequested,
+    CheckpointReferenced,
+    Event,
+    Gap,
+    RecallPlanned,
+    ToolAnswered,
+    ToolCalled,
+    WorkBegun,
+)
+from journal.ids import CallId
 from tests.facts import (
     BODY,
     CAPTURE,
+    CONNECTION,
     OTHER_CAPTURE,
+    WRITER,
     answered,
     begun,
     connected,
@@ -49,6 +61,16 @@ def test_a_verdict_leads_back_to_the_prompt() -> None:
 def test_a_requested_capture_was_led_by_the_request_and_the_next_one_is_not() -> None:
     asked = CaptureRequested(reason="command", focus_sha256=None)
     assert chain(opened(), settled(), asked, begun(), settled(), begun(OTHER_CAPTURE)) == [None, 1, 2, 3, 2, 5]
+
+
+def test_an_answer_of_a_tool_leads_back_to_the_prompt_in_which_it_was_called() -> None:
+    called = ToolCalled(
+        call_id=CallId("call-1"), name="edit_note", target_sha256=BODY, writer=WRITER, connection=CONNECTION
+    )
+    done = ToolAnswered(call_id=CallId("call-1"), outcome="accepted", code=None)
+    prompt = WorkBegun(how="prompt", characters=5)
+    assert chain(opened(), prompt, called, done) == [None, 1, 2, 3]
+    assert chain(opened(), called, done) == [None, 1, 2]
 
 
 def test_a_reference_belongs_to_the_recall_that_made_it() -> None:
