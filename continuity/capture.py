@@ -24,6 +24,7 @@ type ReceiptStatus = Literal["pending", "confirmed"]
 
 _TITLES: dict[CaptureKind, str] = {"checkpoint": "tau-checkpoint", "transcript": "tau-transcript", "note": "tau-note"}
 _LONGEST = 1024
+_LONGEST_ID = 200
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -138,7 +139,8 @@ def _receipt(entry: object) -> Receipt | None:
         return None
     data = cast("Mapping[object, object]", entry)
     identity, content = data.get("capture_id"), data.get("content_digest")
-    project, kind, tip = _text(data.get("project")), _text(data.get("kind")), _text(data.get("source_tip"))
+    project, kind = _text(data.get("project")), _text(data.get("kind"))
+    tip = _text(data.get("source_tip"), _LONGEST_ID)
     status, path = data.get("status"), _text(data.get("file_path"))
     if project is None or kind is None or tip is None or not _is_digest(identity) or not _is_digest(content):
         return None
@@ -174,8 +176,8 @@ def _anchor(data: Mapping[object, object]) -> Anchor | None:
     )
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST else None
+def _text(value: object, longest: int = _LONGEST) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= longest else None
 
 
 def _is_digest(value: object) -> bool:

@@ -1,11 +1,13 @@
-"""Which branch of the journal the host's active path continues. It compares ids and never looks at time."""
+"""Which branch the host's active path continues, and what is known to lie deepest on it. It compares ids, never times."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 import msgspec
 
+from continuity.state import State
 from journal.ids import BranchId, EntryId
 
 
@@ -57,3 +59,43 @@ def _fork(depth: dict[EntryId, int], trails: Sequence[Trail], current: BranchId)
         return ForkAt(trails[0].branch, 0, left)
     _, position, branch = max(shared)
     return ForkAt(branch, position, left)
+
+
+def newest(path: Sequence[EntryId], *, beyond: Iterable[EntryId]) -> Iterator[EntryId]:
+    """Yield the entries of `path` from its end upwards, as far as the first that is one of `beyond`."""
+    passed = frozenset(beyond)
+    return takewhile(lambda entry: entry not in passed, reversed(path))
+
+
+def deepest(path: Sequence[EntryId], tips: Iterable[EntryId], *, beyond: Iterable[EntryId]) -> EntryId | None:
+    """Return the one of `tips` that lies deepest on `path`, if it lies deeper than each of `beyond`.
+
+    What is not on the path lies nowhere: it is never chosen and hides nothing.
+    """
+    wanted = frozenset(tips)
+    return next((entry for entry in newest(path, beyond=beyond) if entry in wanted), None)
+
+
+def reached(state: State) -> tuple[EntryId, ...]:
+    """Return the tips that this branch's checkpoint stands for, or may stand for once what it owes is settled.
+
+    A receipt from elsewhere that lies no deeper brings nothing here, and would hide the branch's own when that lands.
+    """
+    coming = (c for c in state.captures if c.kind == "checkpoint" and c.status not in ("conflicted", "lost", "refused"))
+    return tuple(c.source_tip for c in (state.checkpoint, *coming) if c is not None)
+
+
+def starts_from_note(path: Sequence[EntryId], state: State) -> bool:
+    """Tell whether the checkpoint's note, and no handoff made here, is what the next synthesis has to start from.
+
+    So it is where the newest handoff is none of this path, or is overtaken by a checkpoint that was adopted, and
+    where somebody edited the note since its handoff was made.
+    """
+    checkpoint, basis = state.checkpoint, state.handoff
+    if checkpoint is None:
+        return False
+    if basis is None:
+        return True
+    if basis.capture_id == checkpoint.capture_id:
+        return checkpoint.edited and basis.sha256 == checkpoint.handoff_sha256
+    return deepest(path, [checkpoint.source_tip], beyond=[basis.tip]) is not None

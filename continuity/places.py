@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal.ids import SessionId
+from journal.ids import SessionId, WriterId
 
 STATE_HOME = "CONTINUITY_HOME"
 TAU_HOME = "TAU_HOME"
@@ -51,6 +51,10 @@ class Places(msgspec.Struct, frozen=True):
         """Return the journal of a session. An id that is no safe file name is replaced by its digest."""
         return self.state / f"{journal_stem(session_id)}.journal"
 
+    def adhoc(self, writer: WriterId) -> Path:
+        """Return the journal of what one process does outside any session's; no session id leads to this name."""
+        return self.state / f"x-{journal_stem(process_session(writer))}.journal"
+
 
 def places(tau_home: Path, state: Path | None = None) -> Places:
     """Return the places under `tau_home`, with our state in `state` if it is given."""
@@ -85,6 +89,11 @@ def named(environ: Mapping[str, str], variable: str, home: Path) -> Path | None:
 def expanded(path: str, home: Path) -> Path:
     """Return `path` with a leading `~` as `home`."""
     return home / path[2:] if path.startswith("~/") else home if path == "~" else Path(path)
+
+
+def process_session(writer: WriterId) -> SessionId:
+    """Return the session id under which a process records what belongs to no session's journal."""
+    return SessionId(f"process-{writer}")
 
 
 def journal_stem(session_id: SessionId) -> str:

@@ -89,10 +89,12 @@ def work_begun(state: State, row: Row, event: WorkBegun) -> State:
 
 
 def work_settled(state: State, row: Row, event: WorkSettled) -> State:
-    """Gathering counts from the newest capture on; a pause gathers nothing."""
+    """Gathering counts from the newest capture on; a pause gathers nothing, and a tip that is stored owes nothing."""
     settled = replace(state, settled_tip=row.tip)
     if state.paused or event.messages == 0:
         return settled
+    if state.checkpoint is not None and state.checkpoint.source_tip == row.tip:
+        return replace(settled, gathered=Gathered())
     had = state.gathered
     gathered = replace(
         had,

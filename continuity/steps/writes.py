@@ -6,7 +6,7 @@ from typing import Literal, assert_never
 
 from msgspec.structs import replace
 
-from continuity.state import RUNGS, Capture, Evidence, Intent, State, our_note
+from continuity.state import RUNGS, Capture, Evidence, Gathered, Intent, State, our_note
 from continuity.steps.captures import doubted, live, put, removed
 from journal.events import (
     CaptureProbed,
@@ -64,13 +64,14 @@ def write_answered(state: State, row: Row, event: WriteAnswered) -> State:
 
 
 def _confirmed(state: State, capture: Capture) -> State:
-    """Confirmed is final. An older checkpoint settled late never becomes the current one."""
+    """Confirmed is final. An older checkpoint settled late never becomes the current one; a stored tip owes nothing."""
     confirmed = replace(capture, status="confirmed")
     after = removed(state, capture.capture_id)
     current = state.checkpoint
     if capture.kind != "checkpoint" or (current is not None and current.begun_position > capture.begun_position):
         return after
-    return replace(after, checkpoint=confirmed)
+    owed = Gathered() if after.gathered.tip == confirmed.source_tip else after.gathered
+    return replace(after, checkpoint=confirmed, gathered=owed)
 
 
 def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:

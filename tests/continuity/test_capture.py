@@ -104,6 +104,7 @@ def test_a_pending_receipt_needs_no_path() -> None:
         {"v": 2},
         written(None),
         written() | {"status": "abandoned"},
+        written() | {"source_tip": "e" * 201},
         written() | {"status": ["confirmed"]},
         written() | {"project": ""},
         written() | {"kind": 1},

@@ -448,6 +448,14 @@ def test_an_adopted_receipt_is_the_checkpoint_from_there_on() -> None:
     assert state_after(opened(), adopted(kind="transcript")).checkpoint is None
 
 
+def test_a_tip_that_was_saved_elsewhere_owes_nothing_here() -> None:
+    gathered = state_after(opened(), settled(), adopted()).gathered
+    assert (gathered.tip, gathered.characters) == (None, 0)
+    assert state_after(opened(), adopted(), settled()).gathered.tip is None
+    assert state_after(opened(), settled(), (settled(), NEXT_TIP), adopted()).gathered.tip == NEXT_TIP
+    assert state_after(opened(), adopted(), (settled(), NEXT_TIP)).gathered.tip == NEXT_TIP
+
+
 def test_a_receipt_of_the_checkpoint_itself_takes_no_evidence_away() -> None:
     assert state_after(*SAVED, adopted()).checkpoint == state_after(*SAVED).checkpoint
 

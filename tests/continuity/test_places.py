@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from continuity.places import STATE_HOME, TAU_HOME, PlaceRefused, journal_stem, places, places_of
-from journal.ids import SessionId
+from continuity.places import STATE_HOME, TAU_HOME, PlaceRefused, journal_stem, places, places_of, process_session
+from journal.ids import SessionId, WriterId
 
 HOME = Path("/home/ada/.tau")
 HERE = places(HOME)
@@ -36,6 +36,15 @@ def test_any_other_id_is_known_by_its_digest(unsafe: str) -> None:
 @given(st.text(max_size=130), st.text(max_size=130))
 def test_two_ids_never_share_a_file(one: str, other: str) -> None:
     assert (journal_stem(SessionId(one)) == journal_stem(SessionId(other))) == (one == other)
+
+
+@given(st.text(max_size=130))
+def test_no_session_leads_to_the_journal_of_a_process(session_id: str) -> None:
+    writer = WriterId("0a1b")
+    adhoc = HERE.adhoc(writer)
+    assert adhoc.name == "x-process-0a1b.journal"
+    assert HERE.journal(SessionId(session_id)) != adhoc
+    assert HERE.journal(process_session(writer)) != adhoc
 
 
 def test_the_other_files_are_where_the_readme_says() -> None:
