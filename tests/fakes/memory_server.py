@@ -237,13 +237,14 @@ class Server:
         )
 
     def edit_note(self, arguments: Record) -> Record:
-        """Append to a note, whatever checksum the caller expects it to have."""
+        """Replace text in a note, whatever checksum the caller expects it to have."""
         path = arguments["identifier"]
         with self.lock:
             notes = self.fake.notes
-            note = notes[path] | {"content": f"{notes[path]['content']}\n{arguments['content']}"}
+            edited = notes[path]["content"].replace(arguments["find_text"], arguments["content"])
+            note = notes[path] | {"content": edited}
             _write_json(self.fake.folder / "notes.json", notes | {path: note})
-        return _json_result({"file_path": path, "operation": "append"})
+        return _json_result({"file_path": path, "operation": "find_replace"})
 
     def read_note(self, arguments: Record) -> Record:
         wanted = arguments["identifier"]
