@@ -50,12 +50,14 @@ def unreadable(error: JournalError) -> str:
     words: dict[type[JournalError], str] = {
         JournalMissing: "it is gone",
         NotAJournal: "it is something else",
-        JournalNewer: "a later version wrote it",
+        JournalNewer: "a later version of tau-continuity wrote it",
         JournalDamaged: "it is damaged",
         ChainBroken: "its chain is broken",
-        UnknownEvent: "a later version wrote in it",
+        UnknownEvent: "a later version of tau-continuity wrote in it",
     }
     said = next((text for kind, text in words.items() if isinstance(error, kind)), "a row is damaged")
+    if isinstance(error, JournalNewer):
+        return f"{said}: it has format {error.found}, and this version reads up to {error.known}"
     where = f" at {error.branch}@{error.position}" if isinstance(error, RowUnreadable) and error.branch else ""
     return f"{said}{where}"
 
@@ -70,7 +72,11 @@ def blocked(error: JournalError) -> str | None:
             "set CONTINUITY_HOME to a folder on a local disk"
         )
     if isinstance(error, JournalUnreadable | RowUnreadable):
-        return f"the journal cannot be read ({unreadable(error)}); it was left as it is, see `continuity audit`"
+        later = isinstance(error, JournalNewer | UnknownEvent)
+        return (
+            f"the journal cannot be read ({unreadable(error)}); it was left as it is, and nothing is saved or recalled "
+            f"in this session: {'update tau-continuity' if later else 'see `continuity audit`'}"
+        )
     return None
 
 

@@ -175,15 +175,18 @@ async def test_a_checkpoint_without_evidence_is_not_referenced(tmp_path: Path) -
         assert [said.evidence for said in talk.events(CheckpointReferenced)] == [composed.checkpoint.evidence]
 
 
+NEWER = "a later version of tau-continuity wrote it: it has format 9, and this version reads up to 1"
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
         (JournalMissing(Path("j"), "SECRET"), "it is gone"),
         (NotAJournal(Path("j"), "SECRET"), "it is something else"),
-        (JournalNewer(Path("j"), 9, 1), "a later version wrote it"),
+        (JournalNewer(Path("j"), 9, 1), NEWER),
         (JournalDamaged(Path("j"), "SECRET"), "it is damaged"),
         (ChainBroken("SECRET", 2, 7), "its chain is broken at 2@7"),
-        (UnknownEvent("SECRET", 1, 3), "a later version wrote in it at 1@3"),
+        (UnknownEvent("SECRET", 1, 3), "a later version of tau-continuity wrote in it at 1@3"),
         (EventDamaged("SECRET"), "a row is damaged"),
     ],
 )
