@@ -84,7 +84,7 @@ class _Commands(click.Group):
         continuity install --dry-run               what installing into Tau would do
         continuity log SESSION.journal             what was recorded, newest first
         continuity audit SESSION.journal           what of it can be proven
-        continuity unproven FOLDER                 writes of unknown outcome
+        continuity unproven                        what is not settled, why, and what to do
         """,
         """
         Carries objective, decisions and next action of Tau sessions into Basic Memory, and proves what it did.

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from continuity.state import PENDING, Capture, OpenCall, State, Status
+from journal.events.capture import CaptureKind
 from journal.events.writes import Decision, Verdict
 from journal.ids import BranchId, ProjectName, WriterId
 
@@ -35,8 +36,9 @@ class Open(msgspec.Struct, frozen=True, kw_only=True):
     branch: BranchId
     status: Status
     kind: Literal["capture", "call"]
+    what: CaptureKind | None
+    """Null for a call, as are the next three."""
     project: ProjectName | None
-    """Null for a call, as are the two below."""
     file_path: str | None
     attempt: int | None
     tool: str | None
@@ -74,6 +76,7 @@ def _capture(branch: BranchId, capture: Capture) -> Open:
         branch=branch,
         status=capture.status,
         kind="capture",
+        what=capture.kind,
         project=capture.project,
         file_path=capture.path,
         attempt=capture.attempt,
@@ -93,6 +96,7 @@ def _call(branch: BranchId, call: OpenCall) -> Open:
         branch=branch,
         status="in_doubt" if call.unknown else "intended",
         kind="call",
+        what=None,
         project=None,
         file_path=None,
         attempt=None,
@@ -107,6 +111,15 @@ def _call(branch: BranchId, call: OpenCall) -> Open:
 
 
 # -- words -------------------------------------------------------------------
+
+
+def age(elapsed_ms: int) -> str:
+    """Return how long ago something was, in the largest unit that it fills."""
+    for unit, length_ms in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
+        number = elapsed_ms // length_ms
+        if number >= 1:
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    return "less than a minute"
 
 
 def why(item: Open, *, live: bool) -> str:
@@ -140,7 +153,11 @@ def _sent(item: Open, *, live: bool) -> str:
 
 
 def _looked(item: Open) -> str:
-    return f"{_read_times(item)}: {_READ[item.verdict]}" if item.probes and item.verdict in _READ else "not read yet"
+    return (
+        f"{_read_times(item)}: {_READ[item.verdict]}"
+        if item.probes and item.verdict in _READ
+        else "nobody looked for it yet"
+    )
 
 
 def _read_times(item: Open) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ import click
 
 from continuity.console import (
     FINDINGS,
+    MISUSE,
     SOUND,
     UNREADABLE,
     escaped,
@@ -47,6 +49,16 @@ def _stopped(stop: RowUnreadable | None, then: str) -> None:
     if stop is not None:
         say(f"broken: {stop}\n{then}\nhint: `continuity audit FILE` says what is wrong")
         raise click.exceptions.Exit(FINDINGS)
+
+
+def _state() -> Path:
+    """Our state folder, as the extension finds it. Nothing is made."""
+    from continuity.places import PlaceRefused, places_of
+
+    try:
+        return places_of(os.environ, Path.home()).state
+    except PlaceRefused as error:
+        fail(f"{error.variable}: {error.remedy}", "unset it, or give an absolute path", MISUSE)
 
 
 @click.command(
@@ -206,32 +218,35 @@ def branches(file: Path, *, as_json: bool) -> None:
 
 
 @click.command(
-    short_help="List writes and tool calls of unknown outcome.",
+    short_help="List writes and tool calls that are not settled.",
     help=helped(
         """
-        continuity unproven ~/.tau/state/extensions/continuity
-        continuity unproven SESSION.journal --json
+        continuity unproven
+        continuity unproven ~/elsewhere SESSION.journal
+        continuity unproven --json | jq '.[] | select(.unproven and .probes == 0)'
         """,
         """
-        List writes and tool calls of which nobody knows what became, over journals or folders of them.
+        List writes and tool calls of which nobody knows what became, and writes that were proven not to be stored
+        and wait for a person: since when, why, and what to do. The oldest comes first.
 
+        PATH is a journal or a folder of them; without one it is the folder that `continuity paths` calls state.
         The exit code is 0 however many there are: it says that all of it was looked at. 1 when a journal is broken,
         and 3 when something cannot be read.
         """,
     ),
 )
-@click.argument("paths", type=FILE, nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", type=FILE, nargs=-1, metavar="[PATH]...")
 @_json
 @reported
 def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
-    """List writes and tool calls of which nobody knows what became, over journals or folders of them."""
+    """List writes and tool calls that are not settled."""
     from replay.render import json_text
     from replay.views import unproven_text
-    from replay.widely import over
+    from replay.widely import at_home, over
 
-    found = over(paths)
+    found = over(paths) if paths else at_home(_state())
     if as_json or found.items or not found.troubles:
-        out(json_text(found.items) if as_json else unproven_text(found.items))
+        out(json_text(found.items) if as_json else unproven_text(found.items, time.time_ns() // 1_000_000))
     for each in found.without:
         say(f"{each}: no journal was found in this folder")
     for trouble in found.troubles:

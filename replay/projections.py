@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from continuity.state import Capture, OpenCall, State
+from continuity.pending import Open, choices, next_step, open_items, why
+from continuity.state import Capture, State
 from journal.errors import RowUnreadable
 from journal.reader import Reader
 from journal.row import Header, RawRow
@@ -106,48 +107,42 @@ def _own_rows(reader: Reader) -> dict[int, tuple[int, RawRow, RawRow]]:
     return found
 
 
-def unproven(reader: Reader, path: Path) -> Iterator[Unproven | RowUnreadable]:
-    """Yield every open write and call of every branch, and why a branch could be read only in part.
+def unproven(reader: Reader, path: Path, *, live: bool) -> Iterator[Unproven | RowUnreadable]:
+    """Yield what is not settled on every branch, and why a branch could be read only in part.
 
     A capture belongs to the branch that began it, so none is listed twice.
+    `live` says that a running process holds the journal.
     """
     for row in reader.branches:
         state, stop = folded(reader, row.branch)
-        for capture in state.pending:
-            yield _open_capture(reader.header, path, row.branch, capture)
-        for call in state.calls:
-            yield _open_call(reader.header, path, row.branch, call)
+        for item in open_items(row.branch, state):
+            yield _unproven(reader.header, path, item, live=live)
         if stop is not None:
             yield stop
 
 
-def _open_capture(header: Header, path: Path, branch: int, capture: Capture) -> Unproven:
+def _unproven(header: Header, path: Path, item: Open, *, live: bool) -> Unproven:
     return Unproven(
         path=str(path),
         session=header.session_id,
         journal=header.journal_id,
-        branch=branch,
-        capture_id=capture.capture_id,
-        attempt=capture.attempt,
-        status=capture.status,
-        project=capture.project,
-        file_path=capture.path,
-        tool=None,
-        since_ms=_since(capture),
-    )
-
-
-def _open_call(header: Header, path: Path, branch: int, call: OpenCall) -> Unproven:
-    return Unproven(
-        path=str(path),
-        session=header.session_id,
-        journal=header.journal_id,
-        branch=branch,
-        capture_id=None,
-        attempt=None,
-        status="in_doubt" if call.unknown else "intended",
-        project=None,
-        file_path=None,
-        tool=call.name,
-        since_ms=call.since_ms,
+        branch=item.branch,
+        reference=item.reference,
+        kind=item.what or "call",
+        capture_id=item.reference if item.kind == "capture" else None,
+        attempt=item.attempt,
+        status=item.status,
+        project=item.project,
+        file_path=item.file_path,
+        tool=item.tool,
+        since_ms=item.since_ms,
+        probes=item.probes,
+        probed_ms=item.probed_ms,
+        verdict=item.verdict,
+        code=item.code,
+        unproven=item.unproven,
+        live=live,
+        why=why(item, live=live),
+        next_step=next_step(item, live=live),
+        choices=list(choices(item)),
     )

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from continuity.state import Evidence, Status
+from journal.events.capture import CaptureKind
+from journal.events.writes import Decision, Verdict
 
 type Severity = Literal["broken", "unproven"]
 
@@ -114,13 +116,16 @@ class BranchesView(Shape, frozen=True, kw_only=True):
 
 
 class Unproven(Shape, frozen=True, kw_only=True):
-    """One write, or one forwarded tool call, of which nobody knows what became."""
+    """One write, or one forwarded tool call, that is not settled: nobody knows what became of it, or it waits to be decided."""
 
     path: str
     """The journal's file."""
     session: str
     journal: str
     branch: int
+    reference: str
+    """The capture's or the call's identity; its beginning names it to other commands."""
+    kind: CaptureKind | Literal["call"]
     capture_id: str | None
     """Null for a tool call."""
     attempt: int | None
@@ -130,6 +135,20 @@ class Unproven(Shape, frozen=True, kw_only=True):
     tool: str | None
     """Null for a capture."""
     since_ms: int
+    probes: int
+    """How often it was looked for."""
+    probed_ms: int | None
+    verdict: Verdict | None
+    """Of the newest look."""
+    code: str | None
+    unproven: bool
+    """False when it is known not to be stored: then it waits for a person's decision alone."""
+    live: bool
+    """A running process holds the journal, and only its own session settles anything in it."""
+    why: str
+    next_step: str
+    choices: list[Decision]
+    """What a person may decide now."""
 
 
 class FindingView(Shape, frozen=True, kw_only=True):

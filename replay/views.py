@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from continuity.console import escaped
+from continuity.pending import age
 from continuity.state import Capture, Gathered, State, Status
 from replay.render import table, utc
 from replay.sentences import counted, short
@@ -101,23 +102,38 @@ def branches_text(view: BranchesView) -> str:
     return "\n".join(table(rows))
 
 
-def unproven_text(items: Sequence[Unproven]) -> str:
-    """Return open writes and calls, a line each."""
+def unproven_text(items: Sequence[Unproven], now_ms: int) -> str:
+    """Return what is not settled, a paragraph each, and how much it is."""
     if not items:
         return "nothing is unproven"
+    unsure = sum(each.unproven for each in items)
+    decided = len(items) - unsure
+    total = ", ".join(
+        [
+            *([f"{unsure} unproven"] if unsure else []),
+            *([f"{decided} not stored and waiting for a decision"] if decided else []),
+        ]
+    )
+    return "\n\n".join([*("\n".join(_unsettled(each, now_ms)) for each in items), total])
+
+
+def _unsettled(item: Unproven, now_ms: int) -> list[str]:
+    standing = item.status.replace("_", " ") if item.unproven else f"{item.status}, not stored"
+    held = ", held by a running process" if item.live else ""
     rows = [
-        (
-            utc(each.since_ms),
-            each.status,
-            escaped(f"tool {each.tool}")
-            if each.capture_id is None
-            else f"{short(each.capture_id)} attempt {each.attempt}",
-            escaped(_NONE if each.project is None else f"{each.project}: {each.file_path or _NONE}"),
-            escaped(f"{each.path} branch {each.branch}"),
-        )
-        for each in items
+        ("where", escaped(f"{item.path} branch {item.branch}, session {item.session}{held}")),
+        ("since", f"{utc(item.since_ms)}, {age(now_ms - item.since_ms)} ago"),
+        ("why", escaped(item.why)),
+        ("next", escaped(item.next_step)),
     ]
-    return "\n".join(table(rows))
+    return [f"{_named(item)}: {standing}", *(f"  {line}" for line in table(rows))]
+
+
+def _named(item: Unproven) -> str:
+    if item.capture_id is None:
+        return escaped(f"{short(item.reference)} tool {item.tool}")
+    again = f" attempt {item.attempt}" if item.attempt and item.attempt > 1 else ""
+    return escaped(f"{short(item.reference)} {item.kind}{again} to {item.project}: {item.file_path or _NONE}")
 
 
 def audit_text(view: AuditView, asked: int, words: Mapping[str, str]) -> str:

@@ -8,32 +8,34 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journal.errors import JournalError
+from journal.lock import holder
 from journal.reader import open_reader
 from replay.projections import unproven
 from replay.shapes import Unproven
 
 
 class Found(NamedTuple):
-    """What is open in some journals, and what was in the way of finding more."""
+    """What is not settled in some journals, and what was in the way of finding more."""
 
     items: list[Unproven]
     troubles: list[str]
     unreadable: bool
     """At least one journal or folder could not be read at all."""
     without: list[Path]
-    """Folders with no journal in them: nothing open there is nothing looked at."""
+    """Folders with no journal in them: nothing found there is nothing looked at."""
 
 
 def over(paths: Sequence[Path]) -> Found:
-    """Return every open write and call in the journals at `paths`, or in the folders there, the oldest first."""
+    """Return every unsettled write and call in the journals at `paths`, or in the folders there, the oldest first."""
     items: list[Unproven] = []
-    journals, without, closed = _journals(paths)
+    journals, without, closed = journals_at(paths)
     troubles = [f"error: {Path(error.filename)}: {error.strerror}" for error in closed]
     unreadable = bool(closed)
     for path in journals:
         try:
+            live = holder(path).live
             with open_reader(path) as reader:
-                for each in unproven(reader, path):
+                for each in unproven(reader, path, live=live):
                     if isinstance(each, Unproven):
                         items.append(each)
                     else:
@@ -44,7 +46,12 @@ def over(paths: Sequence[Path]) -> Found:
     return Found(sorted(items, key=lambda item: item.since_ms), troubles, unreadable, without)
 
 
-def _journals(paths: Sequence[Path]) -> tuple[list[Path], list[Path], list[OSError]]:
+def at_home(folder: Path) -> Found:
+    """Return the same of our own folder, which need not be made yet."""
+    return over((folder,)) if os.path.lexists(folder) else Found([], [], unreadable=False, without=[folder])
+
+
+def journals_at(paths: Sequence[Path]) -> tuple[list[Path], list[Path], list[OSError]]:
     """Return the journals at `paths`, each once, the folders that have none, and why others were not looked into."""
     found: dict[Path, Path] = {}
     without: list[Path] = []

@@ -7,7 +7,7 @@ import pytest
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.decide import decide
-from continuity.pending import NoSuchOpen, Open, SeveralOpen, choices, matching, next_step, open_items, why
+from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, matching, next_step, open_items, why
 from continuity.state import State
 from journal.events import CaptureResolved, Event, ToolAnswered, ToolCalled
 from journal.events.writes import Decision
@@ -65,6 +65,7 @@ def test_a_sent_write_is_told_with_where_it_goes_and_who_sent_it() -> None:
         branch=BRANCH,
         status="intended",
         kind="capture",
+        what="checkpoint",
         project=PROJECT,
         file_path="tau/checkpoints/tau-checkpoint-cccc.md",
         attempt=1,
@@ -132,13 +133,16 @@ def test_a_write_that_a_person_wants_again_is_not_listed_until_it_is_sent() -> N
 
 def test_a_live_session_that_waits_is_waited_for() -> None:
     assert told(*SENT, live=True) == (
-        "sent; the running session waits for the server's answer; not read yet",
+        "sent; the running session waits for the server's answer; nobody looked for it yet",
         "wait for the answer; `/bm-pending probe cccccccccc` reads before it comes",
     )
 
 
 def test_a_write_whose_session_ended_is_to_be_read() -> None:
-    assert told(*SENT) == ("sent, and no answer was recorded; not read yet", "`continuity probe cccccccccc` reads now")
+    assert told(*SENT) == (
+        "sent, and no answer was recorded; nobody looked for it yet",
+        "`continuity probe cccccccccc` reads now",
+    )
 
 
 def test_reads_that_found_nothing_prove_nothing() -> None:
@@ -210,6 +214,23 @@ def test_a_doubted_call_is_never_said_to_be_worth_repeating(event: Event) -> Non
         "look whether edit_note took effect, then decide: "
         "`continuity resolve accept 5555555555` or `continuity resolve abandon 5555555555`"
     )
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ms", "words"),
+    [
+        (-5, "less than a minute"),
+        (59_999, "less than a minute"),
+        (60_000, "1 minute"),
+        (3_599_999, "59 minutes"),
+        (3_600_000, "1 hour"),
+        (86_399_999, "23 hours"),
+        (86_400_000, "1 day"),
+        (30 * 86_400_000, "30 days"),
+    ],
+)
+def test_an_age_is_told_in_the_largest_unit_it_fills(elapsed_ms: int, words: str) -> None:
+    assert age(elapsed_ms) == words
 
 
 # -- what may be decided -----------------------------------------------------

@@ -6,12 +6,18 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from journal.events import ToolAnswered
-from tests.facts import DOUBTED, SAVED
-from tests.fakes.journals import recorded
+from journal.lock import JournalLock
+from journal.row import WriterRecord
+from replay.views import unproven_text
+from replay.widely import over
+from tests.facts import DOUBTED, NOWHERE, PROCESS, SAVED, WRITER, answered, missed, probed
+from tests.fakes.journals import BEGAN_MS, recorded
 from tests.fakes.permissions import permissions_bind
 from tests.journal import kit as forging
 from tests.replay import stories
 from tests.replay.kit import run
+
+NOW_MS = BEGAN_MS + 3 * 86_400_000
 
 
 @pytest.fixture
@@ -27,7 +33,8 @@ def test_captures_and_calls_are_listed_the_oldest_first(here: Path, snapshot: Sn
     ran = run("unproven", here, "--json")
     assert ran.code == 0
     assert ran.json == snapshot(name="json")
-    assert run("unproven", here / "saved.journal", here / "forked.journal", here).out == snapshot(name="text")
+    named = over([here / "saved.journal", here / "forked.journal", here])
+    assert unproven_text(named.items, NOW_MS) == snapshot(name="text")
 
 
 def test_a_call_that_was_answered_is_not_listed(here: Path) -> None:
@@ -37,6 +44,60 @@ def test_a_call_that_was_answered_is_not_listed(here: Path) -> None:
         ("edit_note", "intended")
     ]
     assert run("unproven", recorded(here / "b.journal", *SAVED, stories.CALLED, done), "--json").json == []
+
+
+def test_what_is_proven_not_to_be_stored_waits_for_a_person_and_is_not_called_unproven(
+    here: Path, snapshot: SnapshotAssertion
+) -> None:
+    recorded(here / "lost.journal", *DOUBTED, probed("absent_final", *NOWHERE))
+    recorded(here / "refused.journal", *SAVED[:-1], answered("refused", code="NOTE_LOCKED"))
+    items = over([here]).items
+    assert [(each.status, each.unproven, each.choices) for each in items] == [
+        ("lost", False, ["rewrite", "abandon"]),
+        ("refused", False, ["rewrite", "abandon"]),
+    ]
+    assert unproven_text(items, NOW_MS) == snapshot
+
+
+def test_the_last_look_is_told_with_what_it_found(here: Path) -> None:
+    unasked = probed("unreachable", missed("address", "unreachable"))
+    (item,) = run("unproven", recorded(here / "a.journal", *DOUBTED, unasked), "--json").json
+    assert (item["probes"], item["probed_ms"], item["verdict"]) == (1, BEGAN_MS + 8_000, "unreachable")
+    assert "the memory server could not be asked" in item["why"]
+
+
+def test_a_journal_that_a_running_process_holds_is_settled_by_its_own_session(here: Path) -> None:
+    path = recorded(here / "a.journal", *DOUBTED)
+    (free,) = run("unproven", path, "--json").json
+    with JournalLock.acquire(path, WriterRecord(writer=WRITER, process=PROCESS)):
+        (held,) = run("unproven", path, "--json").json
+        shown = run("unproven", path).out
+    assert (free["live"], held["live"]) == (False, True)
+    assert "`continuity probe cccccccccc`" in free["next_step"]
+    assert "`/bm-pending probe cccccccccc`" in held["next_step"]
+    assert "held by a running process" in shown
+
+
+def test_without_a_path_the_state_folder_is_looked_over(here: Path) -> None:
+    recorded(here / "a.journal", *DOUBTED)
+    state = {"CONTINUITY_HOME": str(here.resolve())}
+    assert [each["path"] for each in run("unproven", "--json", env=state).json] == [str(here.resolve() / "a.journal")]
+    in_home = {"TAU_HOME": str(here.resolve())}
+    ran = run("unproven", env=in_home)
+    assert (ran.code, ran.out) == (0, "nothing is unproven\n")
+    assert "state/extensions/continuity: no journal was found in this folder" in ran.err
+
+
+def test_a_named_path_must_be_there(here: Path) -> None:
+    ran = run("unproven", here / "typo")
+    assert (ran.code, ran.out) == (3, "")
+    assert "typo" in ran.err
+
+
+def test_a_variable_that_depends_on_the_checkout_is_misuse(here: Path) -> None:
+    ran = run("unproven", env={"CONTINUITY_HOME": "state"})
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: CONTINUITY_HOME: must name an absolute path")
 
 
 def test_nothing_is_said_to_be_nothing(here: Path) -> None:
