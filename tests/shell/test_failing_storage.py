@@ -24,6 +24,7 @@ from journal.events import CompactionStarted, Gap, SessionOpened, WorkBegun, Wri
 from journal.ids import SessionId
 from tests.fakes.host import Conversation
 from tests.journal import kit
+from tests.journal.test_store_races import beginning
 from tests.shell.rig import BOUND, Rig, Talk, names, recorded, replayed, rig, until, unwritable
 
 WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
@@ -308,3 +309,17 @@ async def test_where_no_journal_is_safe_none_is_made_and_the_person_is_told_the_
         assert process.memory.calls()["write_note"] == 0
         assert await talk.session.request("command") == "nothing"
         assert await talk.session.ending(BOUND)
+
+
+async def test_a_session_that_begins_while_another_process_makes_its_journal_makes_no_other(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        path = process.places.journal(SessionId("session"))
+        with beginning(path) as first:
+            await talk.turn("one")
+            assert "another process has this session open" in page(process, talk)
+            assert list(path.parent.glob("*.journal")) == []
+            first.die()
+            await talk.saved("two")
+        assert list(path.parent.glob("*.journal")) == [path]
+        assert talk.state == replayed(path)
