@@ -43,11 +43,10 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """The latest intent of a capture, where it is recorded, and the server it was sent through."""
+    """The latest intent of a capture, when it was recorded, and the server it was sent through."""
 
     event: WriteIntended
     at_ms: int
-    digest: Sha256
     server: MemoryConnected | None
 
 
@@ -106,7 +105,6 @@ class Gathered(msgspec.Struct, frozen=True):
     messages: int = 0
     characters: int = 0
     since_ms: int = 0
-    interrupted: bool = False
     owed: str | None = None
     """Why they are due now, whatever the cadence: a compaction, a person's command."""
     focus_sha256: Sha256 | None = None
@@ -154,7 +152,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The newest confirmed checkpoint."""
     handoff: Handoff | None = None
     connection: MemoryConnected | None = None
-    compacting: bool = False
     compaction_entry: EntryId | None = None
     recall: Recall = Recall()
     calls: tuple[OpenCall, ...] = ()

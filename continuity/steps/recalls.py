@@ -23,7 +23,7 @@ def recall_planned(state: State, row: Row, event: RecallPlanned) -> State:
 
 
 def recall_answered(state: State, row: Row, event: RecallAnswered) -> State:
-    return replace(state, recall=replace(state.recall, rounds=0)) if state.recall.rounds else state
+    return replace(state, recall=replace(state.recall, rounds=0))
 
 
 def recall_failed(state: State, row: Row, event: RecallFailed) -> State:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from msgspec.structs import replace
 
 from continuity.state import Capture, Gathered, Recall, State
@@ -12,7 +10,6 @@ from journal.events import (
     BranchForked,
     CompactionEnded,
     CompactionNoticed,
-    CompactionStarted,
     MemoryConnected,
     MemoryLost,
     Paused,
@@ -20,7 +17,6 @@ from journal.events import (
     SessionClosed,
     SessionOpened,
     TipsMapped,
-    WorkBegun,
     WorkSettled,
 )
 from journal.ids import EntryId
@@ -36,7 +32,6 @@ def session_opened(state: State, row: Row, event: SessionOpened) -> State:
         state,
         opened=event,
         closed=False,
-        compacting=False,
         connection=state.connection if kept else None,
         captures=tuple(doubted(c) if _ended(c, ended) else c for c in state.captures),
         calls=tuple(replace(c, unknown=True) if c.writer in ended else c for c in state.calls),
@@ -53,7 +48,7 @@ def _due(recall: Recall, reason: str) -> Recall:
 
 
 def session_closed(state: State, row: Row, event: SessionClosed) -> State:
-    return replace(state, closed=True, compacting=False, connection=None)
+    return replace(state, closed=True, connection=None)
 
 
 def branch_forked(state: State, row: Row, event: BranchForked) -> State:
@@ -64,7 +59,6 @@ def branch_forked(state: State, row: Row, event: BranchForked) -> State:
         calls=(),
         gathered=Gathered(),
         settled_tip=event.kept_tip,
-        compacting=False,
         recall=_due(state.recall, "branch"),
     )
 
@@ -72,8 +66,8 @@ def branch_forked(state: State, row: Row, event: BranchForked) -> State:
 def tips_mapped(state: State, row: Row, event: TipsMapped) -> State:
     new = {pair.old: pair.new for pair in event.pairs}
 
-    def moved[T: (EntryId | None)](tip: T) -> T:
-        return cast("T", new.get(tip, tip)) if tip is not None else tip
+    def moved(tip: EntryId | None) -> EntryId | None:
+        return None if tip is None else new.get(tip, tip)
 
     return replace(
         state,
@@ -82,10 +76,6 @@ def tips_mapped(state: State, row: Row, event: TipsMapped) -> State:
         gathered=replace(state.gathered, tip=moved(state.gathered.tip)),
         handoff=state.handoff and replace(state.handoff, tip=moved(state.handoff.tip)),
     )
-
-
-def work_begun(state: State, row: Row, event: WorkBegun) -> State:
-    return state
 
 
 def work_settled(state: State, row: Row, event: WorkSettled) -> State:
@@ -102,25 +92,19 @@ def work_settled(state: State, row: Row, event: WorkSettled) -> State:
         messages=had.messages + event.messages,
         characters=had.characters + event.characters,
         since_ms=had.since_ms or row.at_ms,
-        interrupted=event.interrupted,
     )
     return replace(settled, gathered=gathered)
 
 
-def compaction_started(state: State, row: Row, event: CompactionStarted) -> State:
-    return replace(state, compacting=True)
-
-
 def compaction_ended(state: State, row: Row, event: CompactionEnded) -> State:
     recall = state.recall if event.aborted else _due(state.recall, "compaction")
-    return replace(state, compacting=False, recall=recall)
+    return replace(state, recall=recall)
 
 
 def compaction_noticed(state: State, row: Row, event: CompactionNoticed) -> State:
     return replace(
         state,
         compaction_entry=event.entry,
-        compacting=False,
         recall=_due(state.recall, "compaction"),
     )
 

@@ -31,7 +31,7 @@ def write_intended(state: State, row: Row, event: WriteIntended) -> State:
         capture,
         status="intended",
         attempt=event.attempt,
-        intent=Intent(event, row.at_ms, row.digest, state.connection),
+        intent=Intent(event, row.at_ms, state.connection),
         content_sha256=event.content_sha256,
         code=None,
     )

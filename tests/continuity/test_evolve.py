@@ -17,7 +17,6 @@ from journal.events import (
     CaptureSuperseded,
     CompactionEnded,
     CompactionNoticed,
-    CompactionStarted,
     Event,
     MemoryLost,
     NoteEdited,
@@ -29,7 +28,6 @@ from journal.events import (
     RecallPlanned,
     ReceiptAdopted,
     Resumed,
-    SessionClosed,
     SynthesisAdvanced,
     SynthesisFailed,
     TipsMapped,
@@ -128,12 +126,6 @@ def test_a_start_owes_a_brief_and_a_reload_does_not() -> None:
     assert state_after(opened()).recall.due == "start"
     delivered = BriefDelivered(brief_sha256=BODY, characters=1, sources=(), how="steered", entry=None, complete=True)
     assert state_after(opened(), delivered, opened("reload")).recall.due is None
-
-
-def test_a_compaction_under_way_does_not_survive_a_restart() -> None:
-    assert not state_after(opened(), CompactionStarted(reason="manual"), opened("resume")).compacting
-    closed = SessionClosed(reason="quit", unsaved_tip=None, drained=True)
-    assert not state_after(opened(), CompactionStarted(reason="manual"), closed).compacting
 
 
 def test_a_successful_compaction_owes_a_brief_and_an_aborted_one_does_not() -> None:
