@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from continuity.commands import Command, CommandRejected
@@ -62,9 +64,15 @@ class When:
         assert decide(self._state, self._command) == events
 
     def rejected(self, because: str) -> None:
-        """The command is refused with these words, and nothing is decided."""
-        with pytest.raises(CommandRejected, match=because):
+        """The command is refused under its own name and with exactly these words, and nothing is decided."""
+        with pytest.raises(CommandRejected) as refusal:
             decide(self._state, self._command)
+        assert (refusal.value.command, refusal.value.reason) == (name_of(self._command), because)
+
+
+def name_of(command: Command) -> str:
+    """The name under which people read of a command: `submit-write`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(command).__name__).lower()
 
 
 def given(*events: Event | tuple[Event, str]) -> Given:

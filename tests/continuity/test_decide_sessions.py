@@ -252,8 +252,8 @@ def test_a_person_settles_a_tool_call_whose_outcome_nobody_knows() -> None:
 
 
 def test_a_tool_call_that_is_on_its_way_is_nobodys_to_settle() -> None:
-    given(opened(), CALLED).when(settling()).rejected("not answered yet")
+    given(opened(), CALLED).when(settling()).rejected("it is not answered yet")
 
 
 def test_a_tool_call_nobody_made_is_not_settled() -> None:
-    given(opened(), CALLED).when(settling("call-2")).rejected("no such call")
+    given(opened(), CALLED).when(settling("call-2")).rejected("no such call is open on this branch")
