@@ -318,7 +318,7 @@ async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteReque
         return None
     messages = await desk.source.messages(capture.source_tip)
     profile, git = await git_facts(desk.profile)
-    body = handoff.note_body(made, profile.kind, continues=_continued(_state(desk, branch)))
+    body = handoff.note_body(made, profile.kind, continues=_continued(desk, _state(desk, branch)))
     metadata = handoff.note_metadata(
         profile,
         project=capture.project,
@@ -342,12 +342,13 @@ async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteReque
     )
 
 
-def _continued(state: State | None) -> str | None:
-    """Only a confirmed note is continued."""
+def _continued(desk: Desk, state: State | None) -> str | None:
+    """Only a confirmed note that is not known to be gone is continued; a moved one under its new path."""
     checkpoint = state.checkpoint if state else None
-    if checkpoint is None:
+    if checkpoint is None or checkpoint.capture_id in desk.unfound:
         return None
-    return checkpoint.permalink or (checkpoint.path or "").removesuffix(".md") or None
+    permalink = None if checkpoint.moved else checkpoint.permalink
+    return permalink or (checkpoint.path or "").removesuffix(".md") or None
 
 
 def _state(desk: Desk, branch: BranchId) -> State | None:

@@ -19,7 +19,7 @@ from journal.chain import body_digest
 from journal.codec import clean
 from journal.errors import JournalError
 from journal.events import RecallAnswered, RecallFailed, RecallPlanned
-from journal.ids import BranchId, EntryId, SessionId, Sha256
+from journal.ids import BranchId, CaptureId, EntryId, SessionId, Sha256
 from journal.row import Row, WriterRecord
 
 LONGEST_BODY = 4_000_000
@@ -49,6 +49,8 @@ class Desk:
     """How many there was no room for, or were refused with the journal itself."""
     late: list[tuple[Observed, BranchId | None]] = field(default_factory=list[tuple[Observed, BranchId | None]])
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
+    unfound: set[CaptureId] = field(default_factory=set[CaptureId])
+    """Confirmed checkpoints whose note the newest look did not find: no new note is linked with them."""
     stops: int = 0
     """How often recording failed."""
     _catching: anyio.Lock = field(default_factory=anyio.Lock)

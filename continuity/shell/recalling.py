@@ -135,9 +135,25 @@ class Recaller:
         identifier = None if checkpoint is None or gone else (read and read.permalink) or checkpoint.path
         fetched.plan = plan_recall(self._desk.profile, topic=None, checkpoint=identifier, fresh=True)
         fetched.checkpoint = None if gone else read
+        if checkpoint is not None and read is not None:
+            self._say_if_gone(checkpoint, read)
         queries = tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in fetched.plan)
         with anyio.CancelScope(shield=True):
             await self._desk.note(RecallPlanned(reason=reason, topic_sha256=None, queries=queries), branch=branch)
+
+    def _say_if_gone(self, checkpoint: Capture, read: notes.NoteRead) -> None:
+        """A note that is gone costs itself: it is said once, and the next is made from what is kept here."""
+        unfound = self._desk.unfound
+        if read.outcome == "found":
+            unfound.discard(checkpoint.capture_id)
+        elif read.outcome == "missing" and checkpoint.capture_id not in unfound:
+            unfound.add(checkpoint.capture_id)
+            self._desk.voice.say(
+                f"gone:{checkpoint.capture_id}",
+                f"The last checkpoint's note was not found at {checkpoint.path}. "
+                "The next checkpoint is made from what is kept here and does not link it.",
+                "warning",
+            )
 
     async def _read_checkpoint(
         self, connection: MemoryConnection, state: State, checkpoint: Capture, branch: BranchId
