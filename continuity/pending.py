@@ -8,8 +8,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from continuity.state import PENDING, Capture, OpenCall, State, Status
+from continuity.verdict import Wanted
 from journal.events.capture import CaptureKind
-from journal.events.writes import Decision, Verdict
+from journal.events.writes import Decision, Observation, Verdict, Way
 from journal.ids import BranchId, ProjectName, WriterId
 
 LISTED: frozenset[Status] = frozenset({*PENDING, "lost", "refused"})
@@ -198,6 +199,47 @@ def choices(item: Open) -> tuple[Decision, ...]:
     if item.status == "intended":
         return ()
     return ("accept", "abandon") if item.verdict == "conflicted" else ("abandon",)
+
+
+# -- what was read -----------------------------------------------------------
+
+_WAYS: dict[Way, str] = {
+    "address": "at its address",
+    "title": "by its title",
+    "id_search": "by search for its identity",
+    "file": "in its file",
+}
+
+VERDICTS: dict[Verdict, str] = {
+    "present_same": "it is stored as it was sent",
+    "present_edited": "it is stored, and was edited since",
+    "present_twin": "it is stored: another process or tool saved the same",
+    "conflicted": "something else is there, or several notes claim to be it; nothing was overwritten",
+    "absent_open": "it was not found, and it may still land",
+    "absent_final": "it is not stored, and nothing can land any more",
+    "unreachable": "nobody could be asked, so nothing is known",
+}
+"""What each verdict says to a person."""
+
+
+def observation(seen: Observation, wanted: Wanted) -> str:
+    """Return what one read found of the note that is `wanted`."""
+    return f"{_WAYS[seen.by]}: {_found(seen, wanted)}"
+
+
+def _found(seen: Observation, wanted: Wanted) -> str:
+    if seen.found != "note":
+        return "nothing" if seen.found == "nothing" else "no answer"
+    place = f" ({seen.file_path})" if seen.file_path else ""
+    if (seen.capture_id, seen.source_tip) != (wanted.capture_id, wanted.source_tip):
+        return f"another note{place}"
+    if seen.content_sha256 is None:
+        return f"its note, of which the text was not read{place}"
+    if seen.content_sha256 == wanted.content_sha256:
+        return f"its note, as it was sent{place}"
+    if seen.content_sha256 == seen.declared_sha256:
+        return f"its note as another process or tool wrote it{place}"
+    return f"its note, edited since{place}"
 
 
 # -- references --------------------------------------------------------------

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import get_args
+
 import pytest
+from msgspec.structs import replace
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.decide import decide
-from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, matching, next_step, open_items, why
+from continuity.pending import (
+    VERDICTS,
+    NoSuchOpen,
+    Open,
+    SeveralOpen,
+    age,
+    choices,
+    matching,
+    next_step,
+    observation,
+    open_items,
+    why,
+)
 from continuity.state import State
+from continuity.verdict import Wanted
 from journal.events import CaptureResolved, Event, ToolAnswered, ToolCalled
-from journal.events.writes import Decision
-from journal.ids import BranchId, CallId, CaptureId, Sha256
+from journal.events.writes import Decision, Observation, Verdict
+from journal.ids import BranchId, CallId, CaptureId, EntryId, Sha256
 from tests.facts import (
     BODY,
     CAPTURE,
@@ -19,9 +34,11 @@ from tests.facts import (
     DOUBTED,
     NEXT_WRITER,
     NOWHERE,
+    OTHER_BODY,
     OTHER_CAPTURE,
     PROJECT,
     SAVED,
+    TIP,
     WRITER,
     answered,
     missed,
@@ -276,12 +293,46 @@ def test_the_choices_are_what_the_machine_grants(events: tuple[Event, ...]) -> N
     assert choices(item) == tuple(each for each in DECISIONS if granted(state, item, each))
 
 
+# -- what was read -----------------------------------------------------------
+
+WANTED = Wanted(CAPTURE, TIP, BODY)
+AT = " (tau/checkpoints/tau-checkpoint-cccc.md)"
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (seen(), f"at its address: its note, as it was sent{AT}"),
+        (seen("file", body=OTHER_BODY), f"in its file: its note, edited since{AT}"),
+        (
+            seen("title", body=OTHER_BODY, declared=OTHER_BODY),
+            f"by its title: its note as another process or tool wrote it{AT}",
+        ),
+        (
+            seen("id_search", body=None),
+            f"by search for its identity: its note, of which the text was not read{AT}",
+        ),
+        (seen(capture=OTHER_CAPTURE), f"at its address: another note{AT}"),
+        (seen(tip=EntryId("bb02")), f"at its address: another note{AT}"),
+        (replace(seen(), file_path=None), "at its address: its note, as it was sent"),
+        (missed("title"), "by its title: nothing"),
+        (missed("address", "unreachable"), "at its address: no answer"),
+    ],
+)
+def test_a_read_says_whose_note_it_found_and_where(found: Observation, words: str) -> None:
+    assert observation(found, WANTED) == words
+
+
+def test_every_verdict_has_words() -> None:
+    assert set(VERDICTS) == set(get_args(Verdict.__value__))
+
+
 # -- how one is named --------------------------------------------------------
 
 
 def named(*references: str) -> list[Open]:
     item = only(*DOUBTED)
-    return [msgspec.structs.replace(item, reference=each) for each in references]
+    return [replace(item, reference=each) for each in references]
 
 
 def test_the_beginning_of_one_names_it_in_either_case() -> None:
