@@ -19,7 +19,7 @@ from continuity.memory.search import SearchResult
 from continuity.recall import Answer, Hit, Item, Label, Query, Unread, Withheld, plan_recall, select, unread
 from continuity.shell.desk import Desk
 from continuity.shell.ports import PathView
-from continuity.shell.reconciling import observe, probed
+from continuity.shell.reconciling import looked_for, observe, probed
 from continuity.state import Capture, State
 from journal.errors import JournalError
 from journal.events import RecallAnswered, RecallFailed, RecallPlanned
@@ -136,24 +136,10 @@ class Recaller:
         fetched.plan = plan_recall(self._desk.profile, topic=None, checkpoint=identifier, fresh=True)
         fetched.checkpoint = None if gone else read
         if checkpoint is not None and read is not None:
-            self._say_if_gone(checkpoint, read)
+            looked_for(self._desk, checkpoint, read.outcome)
         queries = tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in fetched.plan)
         with anyio.CancelScope(shield=True):
             await self._desk.note(RecallPlanned(reason=reason, topic_sha256=None, queries=queries), branch=branch)
-
-    def _say_if_gone(self, checkpoint: Capture, read: notes.NoteRead) -> None:
-        """A note that is gone costs itself: it is said once, and the next is made from what is kept here."""
-        unfound = self._desk.unfound
-        if read.outcome == "found":
-            unfound.discard(checkpoint.capture_id)
-        elif read.outcome == "missing" and checkpoint.capture_id not in unfound:
-            unfound.add(checkpoint.capture_id)
-            self._desk.voice.say(
-                f"gone:{checkpoint.capture_id}",
-                f"The last checkpoint's note was not found at {checkpoint.path}. "
-                "The next checkpoint is made from what is kept here and does not link it.",
-                "warning",
-            )
 
     async def _read_checkpoint(
         self, connection: MemoryConnection, state: State, checkpoint: Capture, branch: BranchId

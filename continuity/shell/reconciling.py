@@ -146,6 +146,20 @@ def confirmed_before(path: Path, branch: BranchId, capture: Capture) -> CaptureI
     return known
 
 
+def looked_for(desk: Desk, checkpoint: Capture, outcome: str) -> None:
+    """A note that is gone costs itself: it is said once, and the next is made from what is kept here."""
+    if outcome == "found":
+        desk.unfound.discard(checkpoint.capture_id)
+    elif outcome == "missing" and checkpoint.capture_id not in desk.unfound:
+        desk.unfound.add(checkpoint.capture_id)
+        desk.voice.say(
+            f"gone:{checkpoint.capture_id}",
+            f"The last checkpoint's note was not found at {checkpoint.path}. "
+            "The next checkpoint is made from what is kept here and does not link it.",
+            "warning",
+        )
+
+
 def _tell(desk: Desk, settled: CaptureProbed, capture: Capture) -> None:
     text, level = _SAID[settled.verdict]
     path = next((o.file_path for o in settled.observations if o.found == "note"), None) or capture.path
