@@ -45,6 +45,9 @@ logging.getLogger("aiosqlite").setLevel(logging.WARNING)
 type _Value = str | bytes | int | None
 type _Statement = tuple[str, tuple[_Value, ...]]
 
+LONGEST_LOG = 4 * disk.SAFETY["journal_size_limit"]
+"""Bytes of a log that no commit of ours explains: SQLite begins it anew at a quarter of that, unless a reader pins it."""
+
 _NOTHING: Mapping[Sha256, str] = MappingProxyType({})
 _ROWS_AT_ONCE = 1000
 _HEADS = """
@@ -128,6 +131,17 @@ class Journal:
         if branch not in self._heads:
             raise NoSuchPlace(branch)
         return self._heads[branch]
+
+    @property
+    def log_bytes(self) -> int:
+        """How long the log beside the file is: what is in it is safe, and only slow to read."""
+        log = Path(f"{self.path}-wal")
+        return log.stat().st_size if log.exists() else 0
+
+    @property
+    def log_is_pinned(self) -> bool:
+        """Whether somebody who reads the file keeps the log from being begun anew, so that it grows."""
+        return self.log_bytes > LONGEST_LOG
 
     async def append(
         self,

@@ -25,6 +25,8 @@ from journal.row import Row, WriterRecord
 LONGEST_BODY = 4_000_000
 """Characters of one text kept beside the chain."""
 
+PINNING = "another program holds the file open in one long read; it shrinks once that ends"
+
 MOST_WAITING = 200
 """Facts kept for a journal that is not made yet."""
 
@@ -54,6 +56,7 @@ class Desk:
     stops: int = 0
     """How often recording failed."""
     _catching: anyio.Lock = field(default_factory=anyio.Lock)
+    _pinned: bool = False
     trouble: str | None = None
     """Why recording stopped, in words for a person, until it goes on."""
 
@@ -158,10 +161,24 @@ class Desk:
         return self.ledger.missing if self.ledger is not None else self.dropped
 
     def recorded(self, rows: Sequence[Row]) -> None:
-        """Say that recording goes on, if it was said that it had stopped."""
+        """Say that recording goes on, if it was said that it had stopped; and that a reader makes the log grow."""
+        if rows:
+            self._weigh_log()
         if rows and self.trouble is not None:
             self.trouble = None
             self.voice.say("journal", "Continuity records again.")
+
+    def _weigh_log(self) -> None:
+        """Say once that somebody keeps the log from being begun anew, and once that it is short again."""
+        pinned = self.ledger is not None and self.ledger.journal.log_is_pinned
+        if pinned != self._pinned:
+            self._pinned = pinned
+            text = (
+                f"Continuity: the log of this session's journal grows, because {PINNING}. Nothing is lost."
+                if pinned
+                else "Continuity: the log of this session's journal is short again."
+            )
+            self.voice.say("log", text, "warning" if pinned else "info")
 
     def stopped(self, error: JournalError) -> None:
         """Say that nothing can be recorded now. What is owed stays owed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from continuity.shell.desk import PINNING
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
@@ -87,6 +88,8 @@ def _session(session: Session, now_ms: int) -> list[str]:
         lines.append(f"  journal      {'begins with the first prompt' if session.begun else 'is being opened'}")
     else:
         lines.append(f"  journal      {desk.ledger.path.name}, branch {state.branch} at {state.position}")
+        if desk.ledger.journal.log_is_pinned:
+            lines.append(f"  log          {desk.ledger.journal.log_bytes // 2**20} MB beside it: {PINNING}")
         lines.append(f"  last save    {_saved(state.checkpoint)}")
         lines += _unsettled(desk.ledger.states.values(), now_ms)
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
