@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import cast
 
 import msgspec
+from msgspec import inspect
 
 from journal.chain import canonical
 from journal.errors import EventDamaged, EventRejected, UnknownEvent
@@ -98,3 +101,56 @@ def clean(text: str, limit: int) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text[:limit]
+
+
+def fitted[E: Event](event: E) -> E:
+    """Return `event` with its free texts as the journal can hold them; `event` itself if they are so already.
+
+    Free is what has an upper bound alone: words and names from elsewhere. Identities and digests are never touched,
+    so that nothing is ever recorded about something else than it happened to.
+    """
+    return _fitted(event)
+
+
+def _fitted[S: msgspec.Struct](part: S) -> S:
+    changes: dict[str, object] = {}
+    for name, limit in _free(type(part)):
+        value = getattr(part, name)
+        fit = _fit(value, limit)
+        if fit is not value:
+            changes[name] = fit
+    return msgspec.structs.replace(part, **changes) if changes else part
+
+
+def _fit(value: object, limit: int) -> object:
+    if isinstance(value, str):
+        text = clean(value, limit) if limit else value
+        return value if text == value else text
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        fit = tuple(_fit(item, limit) for item in items)
+        return fit if any(new is not old for new, old in zip(fit, items, strict=True)) else items
+    return _fitted(value) if isinstance(value, msgspec.Struct) else value
+
+
+@cache
+def _free(kind: type[msgspec.Struct]) -> tuple[tuple[str, int], ...]:
+    """Return the fields of `kind` that hold free text, with their bounds, and those that may hold parts, with 0."""
+    described = inspect.type_info(kind)
+    fields = described.fields if isinstance(described, inspect.StructType) else ()
+    limits = {field.name: _limit(field.type) for field in fields}
+    return tuple((name, limit) for name, limit in limits.items() if limit is not None)
+
+
+def _limit(described: inspect.Type) -> int | None:
+    match described:
+        case inspect.StrType(min_length=None, pattern=None, max_length=int(limit)):
+            return limit
+        case inspect.UnionType(types=types):
+            return next((found for each in types if (found := _limit(each)) is not None), None)
+        case inspect.VarTupleType(item_type=item):
+            return _limit(item)
+        case inspect.StructType():
+            return 0
+        case _:
+            return None

@@ -34,6 +34,7 @@ from continuity.memory.errors import (
 from continuity.memory.inventory import Inventory, ListedTool
 from continuity.memory.schema import conforms
 from continuity.memory.server import ServerSpec
+from journal.codec import clean
 from journal.events.lifecycle import Process
 from journal.ids import ConnectionId
 
@@ -79,8 +80,8 @@ class MemoryConnection:
         self, server: transport.ServerProcess, dispatcher: _Dispatcher, greeting: mcp_types.InitializeResult
     ) -> None:
         self.id = ConnectionId(secrets.token_hex(16))
-        self.server = greeting.server_info.name[:200]
-        self.version = greeting.server_info.version[:200]
+        self.server = clean(greeting.server_info.name, 200)
+        self.version = clean(greeting.server_info.version, 200)
         self.tools_changed = False
         """The server said that its tools are others now."""
         self.stalled = False

@@ -16,6 +16,7 @@ from continuity.evolve import evolve
 from continuity.lineage import Trail
 from continuity.shell.clock import Clock
 from continuity.state import State
+from journal.codec import fitted
 from journal.errors import (
     AlreadySubmitted,
     EventRejected,
@@ -219,7 +220,7 @@ class Ledger:
 
     def _records(self, kept: Branch, events: Sequence[Event], tip: EntryId | None) -> list[Record]:
         at_ms = self._clock.now_ms()
-        return [Record(event=event, at_ms=at_ms, tip=tip, cause=kept.causes.of(event)) for event in events]
+        return [Record(event=fitted(event), at_ms=at_ms, tip=tip, cause=kept.causes.of(event)) for event in events]
 
 
 def replay(path: Path) -> tuple[dict[BranchId, Branch], BranchId]:

@@ -1,14 +1,19 @@
 """What the codec stores comes back as it went in; what would not is refused before it is stored."""
 
-from typing import Any
+import re
+from typing import Any, cast
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from journal import codec
+from journal.codec import decode, encode, fitted
 from journal.errors import EventDamaged, EventRejected, UnknownEvent
-from journal.events import Event, NoteMoved, TipsMapped, WorkBegun
+from journal.events import Event, NoteMoved, OperationFailed, TipsMapped, WorkBegun
+from journal.ids import EntryId
+from tests import facts
 from tests.journal.samples import SAMPLES
 
 CAPTURE: Any = "c" * 64
@@ -158,3 +163,43 @@ def test_clean_text_is_bounded_utf8_and_cleaning_it_again_changes_nothing(text: 
     cleaned.encode()
     assert len(cleaned) <= limit
     assert codec.clean(cleaned, limit) == cleaned
+
+
+HURTFUL = ("half a pair \ud800", "\x00", "\u2028\u2029\x85\r\x0b", "x" * 2_000_000)
+
+
+@pytest.mark.parametrize("text", HURTFUL, ids=lambda text: repr(text[:12]))
+@pytest.mark.parametrize("event", [*SAMPLES], ids=lambda event: type(event).__name__)
+def test_an_event_is_fitted_whatever_its_free_texts_hold(event: Event, text: str) -> None:
+    """And nothing but these texts changes."""
+    spoiled = _spoiled(event, text)
+    back = decode(*encode(fitted(spoiled)))
+    assert _spoiled(back, "") == _spoiled(event, "")
+
+
+@pytest.mark.parametrize("event", [*SAMPLES], ids=lambda event: type(event).__name__)
+def test_an_event_that_fits_is_left_as_it_is(event: Event) -> None:
+    assert fitted(event) is event
+
+
+def test_a_text_is_cut_at_its_bound_and_an_identity_never() -> None:
+    assert fitted(OperationFailed(operation="x" * 81, error="\ud800", remedy="")) == OperationFailed(
+        operation="x" * 80, error="\ufffd", remedy=""
+    )
+    with pytest.raises(EventRejected):
+        encode(fitted(msgspec.structs.replace(facts.begun(), source_tip=EntryId("x" * 201))))
+
+
+def _spoiled[S: msgspec.Struct](part: S, text: str) -> S:
+    """`part` with `text` in every field that is declared as a word, a name or a path."""
+    changes: dict[str, object] = {}
+    for field in msgspec.structs.fields(type(part)):
+        value: object = getattr(part, field.name)
+        if isinstance(value, msgspec.Struct):
+            changes[field.name] = _spoiled(value, text)
+        elif isinstance(value, tuple):
+            items = cast("tuple[object, ...]", value)
+            changes[field.name] = tuple(_spoiled(i, text) if isinstance(i, msgspec.Struct) else i for i in items)
+        elif isinstance(value, str) and re.search(r"\b(Word|Name|Path)\b", str(field.type)):
+            changes[field.name] = text
+    return msgspec.structs.replace(part, **changes)
