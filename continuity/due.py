@@ -109,7 +109,7 @@ def due(state: State, policy: Policy, now_ms: int) -> Owed:
         _recall_lane(state, policy, now_ms),
     )
     effects = tuple(effect for effect, _ in found if effect is not None)
-    times = [at_ms for _, at_ms in found if at_ms is not None and at_ms > now_ms]
+    times = [at_ms for _, at_ms in found if at_ms is not None]
     return Owed(effects, min(times, default=None))
 
 
@@ -170,7 +170,7 @@ def _next_probe(capture: Capture, now_ms: int) -> int:
 
 
 def _after(last_ms: int, spacing: tuple[int, ...], count: int, now_ms: int) -> int:
-    return _since(last_ms, spacing[min(count, len(spacing) - 1)], now_ms) if count else 0
+    return _since(last_ms, spacing[min(count, len(spacing) - 1)], now_ms)
 
 
 def _since(last_ms: int, wait_ms: int, now_ms: int) -> int:
