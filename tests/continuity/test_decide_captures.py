@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from continuity.commands import Adopt, BeginCapture, Observe, RecordProbe, Resolve, SubmitWrite
 from journal.events import (
     BasisTaken,
+    CaptureRequested,
     CaptureResolved,
     CaptureSuperseded,
     Event,
@@ -131,6 +132,16 @@ def test_a_transcript_on_its_way_does_not_hold_a_checkpoint_back() -> None:
     given(opened(), begun(CAPTURE, kind="transcript"), settled()).when(beginning()).then(begun(OTHER_CAPTURE, NEXT_TIP))
 
 
+def test_a_transcript_on_its_way_hides_no_checkpoint_that_is_being_made() -> None:
+    transcript = begun(CaptureId("1" * 64), kind="transcript")
+    given(opened(), settled(), transcript, begun()).when(beginning()).rejected("another capture is begun")
+
+
+def test_a_capture_that_was_requested_has_the_focus_of_the_request() -> None:
+    asked = CaptureRequested(reason="command", focus_sha256=REASON)
+    given(opened(), settled(), asked).when(beginning(CAPTURE, TIP)).then(replace(begun(), focus_sha256=REASON))
+
+
 def test_the_same_tip_is_not_captured_twice() -> None:
     given(*SAVED).when(beginning(CAPTURE, TIP)).rejected("this tip is already confirmed")
 
@@ -211,6 +222,11 @@ def test_a_failed_synthesis_is_recorded() -> None:
 
 def test_reading_our_note_settles_the_doubt() -> None:
     given(*DOUBTED).when(probe(seen())).then(probed("present_same", seen()))
+
+
+def test_a_doubt_that_is_settled_elsewhere_needs_no_label() -> None:
+    found = seen(path=MOVED)
+    given(*DOUBTED).when(probe(found)).then(probed("present_same", found))
 
 
 def test_a_note_that_lands_late_settles_the_doubt() -> None:
@@ -335,6 +351,12 @@ RESUMED = opened("resume", writer=NEXT_WRITER)
 
 def test_a_receipt_settles_a_doubted_write() -> None:
     given(*DOUBTED).when(Adopt(receipt=adopted())).then(adopted())
+
+
+def test_a_receipt_settles_whatever_was_sent_and_may_have_landed() -> None:
+    for history in (INTENDED, (*DOUBTED, probed("conflicted", RIVAL)), LOST):
+        given(*history).when(Adopt(receipt=adopted())).then(adopted())
+    given(*INTENDED, answered("refused")).when(Adopt(receipt=adopted())).then()
 
 
 def test_a_receipt_is_adopted_where_no_checkpoint_is_known() -> None:

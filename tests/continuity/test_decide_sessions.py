@@ -80,6 +80,10 @@ def test_a_writer_never_declares_itself_ended() -> None:
     )
 
 
+def test_a_writer_whose_write_is_in_doubt_already_is_not_named_again() -> None:
+    given(*DOUBTED).when(opening(WriterId("writer-3"))).then(opened("resume", writer=WriterId("writer-3")))
+
+
 def test_a_writer_that_owes_nothing_is_not_named() -> None:
     given(*SAVED).when(opening(NEXT_WRITER)).then(opened("resume", writer=NEXT_WRITER))
 
@@ -128,9 +132,23 @@ def test_a_settle_that_brought_nothing_is_not_recorded() -> None:
     given(opened(), settled()).when(Settle(tip=TIP, messages=0, characters=0, interrupted=False)).then()
 
 
+def test_a_settle_at_another_tip_or_with_new_messages_is_recorded() -> None:
+    elsewhere = Settle(tip=EntryId("bb02"), messages=0, characters=0, interrupted=False)
+    given(opened(), settled()).when(elsewhere).then(settled(0, messages=0))
+    more = Settle(tip=TIP, messages=1, characters=10, interrupted=False)
+    given(opened(), settled()).when(more).then(settled(10, messages=1))
+
+
 def test_a_request_makes_what_was_gathered_due() -> None:
     given(opened(), settled(10)).when(Request(reason="command")).then(
         CaptureRequested(reason="command", focus_sha256=None)
+    )
+
+
+def test_a_request_hands_on_what_the_person_wants_in_focus() -> None:
+    focus = Sha256("8" * 64)
+    given(opened(), settled(10)).when(Request(reason="command", focus_sha256=focus)).then(
+        CaptureRequested(reason="command", focus_sha256=focus)
     )
 
 

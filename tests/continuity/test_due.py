@@ -22,6 +22,7 @@ from continuity.due import (
 from journal.events import (
     BriefDelivered,
     CaptureRequested,
+    CompactionEnded,
     Event,
     Paused,
     RecallFailed,
@@ -126,7 +127,7 @@ def test_a_failing_model_is_left_alone_for_longer_and_longer() -> None:
 
 def test_a_finished_capture_is_sent_when_a_server_is_up() -> None:
     ready = (*QUIET, settled(), begun(), finished())
-    assert effects(*ready) == (Submit(CAPTURE, 1),)
+    assert effects(*ready, now_ms=0) == (Submit(CAPTURE, 1),)
     assert effects(*ready, policy=DOWN) == ()
 
 
@@ -199,6 +200,13 @@ def test_the_doubted_write_whose_turn_comes_first_is_read_first() -> None:
     assert effects(*events, now_ms=last_ms(*events)) == (Probe(OTHER_CAPTURE, 0),)
 
 
+def test_of_two_doubted_writes_that_nobody_has_read_the_older_is_read_first() -> None:
+    earlier = (opened(), PLANNED, connected(), settled(), begun(), finished(), intended(), answered("unknown"))
+    later = ((settled(), NEXT_TIP), begun(OTHER_CAPTURE, NEXT_TIP), finished(OTHER_CAPTURE))
+    both = (*earlier, *later, intended(OTHER_CAPTURE, NEXT_TIP), answered("unknown", OTHER_CAPTURE))
+    assert effects(*both) == (Probe(CAPTURE, 0),)
+
+
 def test_a_due_brief_is_prepared_once_a_server_is_up() -> None:
     assert effects(opened()) == (Prefetch("start", None),)
     assert effects(opened(), policy=DOWN) == ()
@@ -223,6 +231,14 @@ def test_a_round_that_nobody_answered_is_asked_again_later_and_later() -> None:
 def test_a_delivered_brief_is_not_prepared_again() -> None:
     delivered = BriefDelivered(brief_sha256=BODY, characters=1, sources=(), how="steered", entry=None, complete=True)
     assert effects(*QUIET, delivered) == ()
+
+
+def test_the_next_brief_is_other_work_than_the_one_before_it() -> None:
+    delivered = BriefDelivered(brief_sha256=BODY, characters=1, sources=(), how="steered", entry=None, complete=True)
+    first = CompactionEnded(reason="manual", aborted=False)
+    assert effects(*QUIET, first) == (Prefetch("compaction", None),)
+    assert effects(*QUIET, first, delivered, first) == (Prefetch("compaction", BODY),)
+    assert Prefetch("compaction", None).key != Prefetch("compaction", BODY).key
 
 
 def test_no_brief_is_prepared_without_a_project_or_when_recall_is_off() -> None:

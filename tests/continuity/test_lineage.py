@@ -40,6 +40,10 @@ def test_a_path_that_left_the_last_tip_forks_at_the_last_shared_row() -> None:
     assert choose((A, D), [trail(ONE, (3, A), (6, B))], ONE) == ForkAt(ONE, 3, B)
 
 
+def test_a_fork_from_branches_written_by_somebody_else_left_no_tip() -> None:
+    assert choose((A, D), [trail(ONE, (3, A), (6, B))], TWO) == ForkAt(ONE, 3, None)
+
+
 def test_a_path_that_shares_nothing_forks_before_everything() -> None:
     assert choose((D,), [trail(ONE, (3, A))], ONE) == ForkAt(ONE, 0, A)
 

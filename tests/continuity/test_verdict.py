@@ -48,6 +48,10 @@ def test_another_identity_at_our_address_is_a_conflict() -> None:
     assert judged(seen(capture=OTHER_CAPTURE)) == "conflicted"
 
 
+def test_another_identity_in_the_file_at_our_address_is_a_conflict() -> None:
+    assert judged(missed(), seen("file", capture=OTHER_CAPTURE)) == "conflicted"
+
+
 def test_our_capture_id_with_another_source_tip_is_not_ours() -> None:
     assert judged(seen(tip=EntryId("bb02"))) == "conflicted"
 
@@ -59,6 +63,10 @@ def test_another_identity_found_only_by_title_is_no_conflict() -> None:
 
 def test_two_notes_with_our_identity_and_different_bodies_are_a_conflict() -> None:
     assert judged(seen(), seen("title", path=ELSEWHERE, body=OTHER_BODY)) == "conflicted"
+
+
+def test_one_note_that_changed_between_two_reads_is_no_conflict() -> None:
+    assert judged(seen(), seen("title", body=OTHER_BODY)) == "present_same"
 
 
 def test_two_notes_with_our_identity_and_one_body_are_present() -> None:
