@@ -15,7 +15,7 @@ from continuity.decide import decide
 from continuity.evolve import evolve
 from continuity.lineage import Trail
 from continuity.shell.clock import Clock
-from continuity.state import State
+from continuity.state import Capture, State
 from journal.codec import fitted
 from journal.errors import (
     AlreadySubmitted,
@@ -26,8 +26,8 @@ from journal.errors import (
     JournalVanished,
     NoSuchPlace,
 )
-from journal.events import Event, Gap
-from journal.ids import BranchId, EntryId, Sha256
+from journal.events import Event, Gap, NoteWithdrawn
+from journal.ids import BranchId, CaptureId, EntryId, Sha256
 from journal.lock import JournalLock
 from journal.reader import open_reader
 from journal.row import FIRST_BRANCH, Header, Record, Row, WriterRecord
@@ -43,6 +43,9 @@ class Branch:
     def __init__(self, branch: BranchId) -> None:
         self.state = State(branch=branch)
         self.causes = Causes()
+        self.saved: dict[CaptureId, Capture] = {}
+        """Every checkpoint that was this branch's newest once, as it was known last."""
+        self.withdrawn: set[CaptureId] = set()
         self._tips: dict[EntryId, int] = {}
 
     @property
@@ -52,8 +55,13 @@ class Branch:
 
     def take(self, row: Row, *, own: bool) -> None:
         """Follow one recorded row; `own` rows are the branch's, others its ancestors'."""
-        self.state = evolve(self.state, row)
+        before, self.state = self.state, evolve(self.state, row)
         self.causes.saw(row)
+        checkpoint = self.state.checkpoint
+        if checkpoint is not None and checkpoint is not before.checkpoint:
+            self.saved[checkpoint.capture_id] = checkpoint
+        if isinstance(row.event, NoteWithdrawn):
+            self.withdrawn.add(row.event.capture_id)
         if own and row.tip is not None:
             self._tips.pop(row.tip, None)  # a tip that comes again stands where it came last
             self._tips[row.tip] = row.position
@@ -128,6 +136,18 @@ class Ledger:
     def trails(self) -> Sequence[Trail]:
         """Every branch as lineage sees it."""
         return [kept.trail for kept in self._branches.values()]
+
+    @property
+    def saved(self) -> Sequence[Capture]:
+        """Every checkpoint that any branch knows as stored, without those whose note is proven gone."""
+        gone = self.withdrawn
+        known = {name: one for kept in self._branches.values() for name, one in kept.saved.items()}
+        return [one for name, one in known.items() if name not in gone]
+
+    @property
+    def withdrawn(self) -> frozenset[CaptureId]:
+        """Captures whose note was proven to be gone, on whatever branch."""
+        return frozenset(name for kept in self._branches.values() for name in kept.withdrawn)
 
     async def apply(
         self,

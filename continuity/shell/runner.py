@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from typing import Literal
 
 import anyio
 
+from continuity import due as owing
 from continuity.commands import CloseSession, CommandRejected
-from continuity.due import Begin, Effect, Lane, Policy, Prefetch, Probe, Submit, Synthesise, due
+from continuity.due import Begin, Policy, Prefetch, Probe, Submit, Synthesise, due
 from continuity.shell import capturing, reconciling
+from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.recalling import Recaller
@@ -20,12 +23,14 @@ from journal.ids import BranchId, ConnectionId, ProjectName
 from journal.row import FIRST_BRANCH
 
 type Spawn = Callable[[str, Callable[[], Awaitable[None]]], None]
+type Lane = owing.Lane | Literal["adopt"]
+type Effect = owing.Effect | Reading
 
 _IF_UP = Policy(ConnectionId("any"))
 """What would be due if there were a server."""
 
-LANES: frozenset[Lane] = frozenset({"recall", "reconcile", "capture"})
-SAVING = LANES - {"recall"}
+LANES: frozenset[Lane] = frozenset({"recall", "reconcile", "capture", "adopt"})
+SAVING: frozenset[Lane] = frozenset({"reconcile", "capture"})
 """What a quit waits for; nobody will read what a recall still brings."""
 
 REST_MS = 30_000
@@ -41,6 +46,7 @@ class Runner:
     def __init__(self, desk: Desk, spawn: Spawn) -> None:
         self.desk = desk
         self.recaller = Recaller(desk)
+        self.adopter = Adopter(desk)
         self._spawn = spawn
         self._wake = anyio.Event()
         self._waiting: list[tuple[anyio.Event, frozenset[Lane]]] = []
@@ -146,6 +152,8 @@ class Runner:
                 for effect in owed.effects:
                     if branch == ledger.current or not isinstance(effect, Prefetch):
                         self._start(effect, branch, now_ms)
+            if connection is not None and self.adopter.owes(ledger.current):
+                self._start(Reading(), ledger.current, now_ms)
         elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
             self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
         again += [began_ms + REST_MS for lane, began_ms in self._resting.items() if self._rests(lane, now_ms)]
@@ -216,6 +224,7 @@ class Runner:
     async def _effect(self, effect: Effect, branch: BranchId) -> None:
         match effect:
             case Begin():
+                await self.adopter.before_capture(branch, effect.tip)
                 await capturing.begin(self.desk, effect, branch)
             case Synthesise():
                 await capturing.synthesise(self.desk, effect, branch)
@@ -227,6 +236,8 @@ class Runner:
                 ledger = self.desk.ledger
                 state = ledger.states.get(branch) if ledger else None
                 await self.recaller.prefetch(effect.reason, branch, state)
+            case Reading():
+                await self.adopter.read(branch)
 
     def _rest(self, lane: Lane) -> None:
         self._resting[lane] = self.desk.clock.now_ms()

@@ -11,16 +11,17 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from continuity.commands import Adopt, Fork, Observe, Observed, OpenSession, Request, Settle
+from continuity.commands import Fork, Observe, Observed, OpenSession, Request, Settle
 from continuity.lineage import Stay, choose
 from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
-from continuity.shell.mirroring import Receipt, adoptable, unmirrored
+from continuity.shell.mirroring import Receipt, unmirrored
 from continuity.shell.opening import Guard, blocked, journal_path, policy_values
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, sources
 from continuity.shell.runner import SAVING, Runner, Spawn
+from continuity.shell.settling import Settling
 from continuity.state import State
 from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked
@@ -66,6 +67,7 @@ class Session:
         self.places = places
         self.host = host
         self.runner = Runner(desk, spawn)
+        self.settling = Settling(desk, self.runner.wake)
         self.blocked: str | None = None
         """Why nothing can be recorded, in words for a person; None while all is well."""
         self.gone = anyio.Event()
@@ -273,7 +275,7 @@ class Session:
             await self._follow(ledger, view)
         await self._open(ledger, self._reason)
         await self.desk.flush()
-        await self._adopt(ledger, view)
+        await self.runner.adopter.placed(ledger, view, opened=found or len(view.public) > 1)
         await self._notice_compaction(ledger, view)
         if not prompted:
             await self._settle(ledger, view, interrupted=bool(view.public) and view.public[-1].role == "user")
@@ -324,7 +326,6 @@ class Session:
         if ledger.state.closed:  # it could not be recorded before, nor what follows it
             await self._open(ledger, self._reason)
             await self.desk.flush()
-            await self._adopt(ledger, view)
         before = ledger.current
         chosen = choose([m.entry_id for m in view.public], ledger.trails, before)
         if not isinstance(chosen, Stay) or chosen.branch != before:
@@ -333,6 +334,7 @@ class Session:
         if ledger.current != before:
             await ledger.apply(self._opening("branch"), tip=None)
             self.runner.recaller.stale(ledger.current)
+        await self.runner.adopter.placed(ledger, view)
         await self._notice_compaction(ledger, view)
 
     async def _notice_compaction(self, ledger: Ledger, view: PathView) -> None:
@@ -356,15 +358,7 @@ class Session:
         )
         await ledger.apply(settle, tip=view.tip)
 
-    # -- receipts and briefs -------------------------------------------------
-
-    async def _adopt(self, ledger: Ledger, view: PathView) -> None:
-        """Take over confirmed receipts of this path: what is open here, else the newest."""
-        facts, skipped = adoptable(view, self.desk.profile.project)
-        if skipped:
-            self.desk.voice.say("receipts", f"{skipped} unreadable receipt(s) in this session were passed over.")
-        for fact in facts:
-            await ledger.apply(Adopt(receipt=fact), tip=None)
+    # -- briefs --------------------------------------------------------------
 
     async def _brief(self, ledger: Ledger, view: PathView) -> Composed | None:
         """What is due now: with the server's answers if they come in time, else from what is kept here."""

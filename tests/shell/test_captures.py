@@ -75,7 +75,8 @@ async def test_the_next_handoff_is_made_from_the_last_and_from_what_is_new_alone
         assert "Oil, because there is no wind." in second
 
 
-async def test_a_handoff_whose_text_was_erased_is_made_anew_from_the_whole_conversation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("note", ["there", "gone"])
+async def test_a_handoff_whose_text_was_erased_is_taken_from_its_note_or_made_anew(tmp_path: Path, note: str) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
         await talk.saved("the first thing")
@@ -83,8 +84,12 @@ async def test_a_handoff_whose_text_was_erased_is_made_anew_from_the_whole_conve
         assert ledger is not None
         assert basis is not None
         await ledger.journal.append(ledger.current, [], expected=talk.state.position, erase=[basis.sha256])
+        if note == "gone":
+            (path,) = process.memory.notes
+            process.memory.delete(path)
         await talk.saved("the second thing")
-        assert "the first thing" in process.mind.asked[-1]
+        assert ("the first thing" in process.mind.asked[-1]) == (note == "gone")
+        assert ("Oil, because there is no wind." in process.mind.asked[-1]) == (note == "there")
         assert "the second thing" in process.mind.asked[-1]
 
 
