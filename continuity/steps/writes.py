@@ -78,7 +78,7 @@ def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:
     capture = live(state, event.capture_id)
     if capture is None:
         return _checked(state, event)
-    if capture.status not in ("in_doubt", "intended", "conflicted", "lost"):
+    if capture.status not in ("in_doubt", "intended", "conflicted", "lost", "refused"):
         return state
     probed = replace(capture, probes=capture.probes + 1, probed_ms=row.at_ms, verdict=event.verdict)
     match event.verdict:
