@@ -26,6 +26,7 @@ from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.host import Tau, register_command, subscribe, when_quit, when_started
 from continuity.tau.insertion import Insertion
 from continuity.tau.model_call import is_lookup
+from continuity.tau.pending_command import DESCRIPTION, USAGE, pending
 from continuity.tau.presence import status
 from continuity.tau.resident import Configuration, Resident, resident
 from continuity.tau.tools import ToolRun, register_tool
@@ -50,7 +51,12 @@ def setup(tau: Tau) -> None:
         return
     insertion = Insertion(tau, living.outstanding, lambda: secrets.token_hex(16))
     boundaries = TauBoundaries(tau, living, insertion, configured)
-    _register_commands(tau, lambda _: _shown(living, boundaries), partial(_save, living, boundaries))
+    _register_commands(
+        tau,
+        lambda _: _shown(living, boundaries),
+        partial(_save, living, boundaries),
+        partial(_open, living, boundaries),
+    )
     ignored = configured.loaded.ignored_keys
     if ignored:
         living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
@@ -69,6 +75,7 @@ def _off(tau: Tau, living: Resident, trouble: str) -> None:
         tau,
         lambda _: status(None, living.link, trouble, living.clock.now_ms()),
         lambda _: "Nothing can be saved: see /bm-status.",
+        lambda _: "Nothing can be settled here: see /bm-status. `continuity unproven` lists what is open.",
     )
     when_started(tau, lambda: living.presence.use(tau))
     when_quit(tau, partial(living.quit, Settings().exit_timeout_seconds))
@@ -90,17 +97,24 @@ def _configured() -> tuple[Configuration, str | None]:
     return Configuration(loaded, places, home, spec), None
 
 
-def _register_commands(tau: Tau, show: Callable[[str], str], save: Callable[[str], str | None]) -> None:
+def _register_commands(
+    tau: Tau, show: Callable[[str], str], save: Callable[[str], str | None], settle: Callable[[str], str]
+) -> None:
     register_command(
         tau, "bm-status", show, description="Where memory goes, and what of it is proven", usage="/bm-status"
     )
     register_command(
         tau, "bm-checkpoint", save, description="Save a checkpoint now", usage="/bm-checkpoint [what to keep in view]"
     )
+    register_command(tau, "bm-pending", settle, description=DESCRIPTION, usage=USAGE)
 
 
 def _shown(living: Resident, boundaries: TauBoundaries) -> str:
     return status(boundaries.session, living.link, None, living.clock.now_ms())
+
+
+def _open(living: Resident, boundaries: TauBoundaries, arguments: str) -> str:
+    return pending(boundaries.session, living.owner, living.clock.now_ms(), arguments)
 
 
 def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | None:

@@ -1,0 +1,196 @@
+"""What a person asks of what is open in a session: list it, read it now, decide it. It sends no note and takes no lock.
+
+A read or a decision is acknowledged at once by whoever took the command; what
+came of it is said here, with the row that records it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from continuity.commands import CommandRejected, Resolve, ResolveCall
+from continuity.pending import VERDICTS, Open, choices, matching, observation, open_items
+from continuity.privacy import mask
+from continuity.shell.desk import Desk, kept
+from continuity.shell.opening import trouble
+from continuity.shell.ports import NoticeLevel
+from continuity.shell.reconciling import observe
+from continuity.state import Capture, State
+from continuity.verdict import Wanted
+from journal.errors import JournalError
+from journal.events import CaptureProbed
+from journal.events.writes import Decision
+from journal.ids import CallId, CaptureId
+from journal.row import Row
+
+_REASON_CHARS = 2_000
+
+
+class CannotSettle(Exception):
+    """What was asked cannot be done, and nothing was done; `hint` says what can."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.hint = hint
+
+
+class Settling:
+    """A person's say over what is open in one session, on whatever branch of it."""
+
+    def __init__(self, desk: Desk, wake: Callable[[], None]) -> None:
+        """`wake` makes the machine look again at what it owes."""
+        self._desk = desk
+        self._wake = wake
+        self._asked = count(1)
+
+    @property
+    def items(self) -> tuple[Open, ...]:
+        """What is open now, branch by branch."""
+        ledger = self._desk.ledger
+        if ledger is None:
+            return ()
+        return tuple(item for branch, state in ledger.states.items() for item in open_items(branch, state))
+
+    def readable(self, reference: str | None) -> tuple[Open, ...]:
+        """Return what a read asked for by `reference` is about: all writes without one.
+
+        Raises:
+            NoSuchOpen, SeveralOpen: The reference names nothing, or more than one.
+            CannotSettle: It names a call, which no read settles.
+        """
+        if reference is None:
+            return tuple(item for item in self.items if item.kind == "capture")
+        item = matching(self.items, reference)
+        if item.kind == "call":
+            what = f"{item.short} is a call of {item.tool}, and no read tells what became of it"
+            raise CannotSettle(what, _may(item))
+        return (item,)
+
+    def decidable(self, decision: Decision, reference: str) -> Open:
+        """Return what a decision is about, if it may be made now.
+
+        Raises:
+            NoSuchOpen, SeveralOpen: The reference names nothing, or more than one.
+            CannotSettle: What is known of it does not allow the decision.
+        """
+        item = matching(self.items, reference)
+        if decision not in choices(item):
+            raise CannotSettle(f"{item.short} cannot be settled by {decision}: {_why_not(item, decision)}", _may(item))
+        return item
+
+    async def read(self, items: Sequence[Open]) -> None:
+        """Read each of `items` now, whatever the spacing, and say what every read found and what it proves."""
+        link = self._desk.link
+        connection = await link.up(self._desk.settings.timeout_seconds)
+        if connection is None:
+            self._say(f"Memory cannot be reached ({link.error or 'no answer in time'}): nothing was read.", "warning")
+            return
+        for item in items:
+            state, capture = self._where(item)
+            if state is None or capture is None:
+                self._say(f"{item.short} was settled meanwhile; see /bm-pending.")
+                continue
+            try:
+                rows = await self._desk.apply(await observe(self._desk, connection, state, capture), branch=item.branch)
+            except CommandRejected:
+                self._say(f"{item.short} moved on while it was read; /bm-pending shows what it is now.", "warning")
+            except JournalError as error:
+                self._unrecorded(error)
+            else:
+                self._tell_read(item, capture, rows)
+
+    async def resolve(self, item: Open, decision: Decision, reason: str) -> None:
+        """Record a person's decision and say that it is recorded; a new attempt is then the machine's to make."""
+        digest, bodies = kept(mask(reason.strip()).text[:_REASON_CHARS])
+        command: Resolve | ResolveCall
+        if item.kind == "capture":
+            command = Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest)
+        elif decision != "rewrite":
+            command = ResolveCall(call_id=CallId(item.reference), decision=decision, reason_sha256=digest)
+        else:
+            return  # never offered: see `decidable`
+        if decision == "rewrite" and not await self._has_text(item):
+            self._say(
+                f"The text of {item.short} was erased, so it cannot be written again; nothing was recorded. "
+                f"`/bm-pending abandon {item.short}` lets it go, /bm-checkpoint saves what is new.",
+                "warning",
+            )
+            return
+        try:
+            rows = await self._desk.apply(command, branch=item.branch, bodies=bodies)
+        except CommandRejected as error:
+            self._say(f"{item.short} was not settled: {error.reason}. See /bm-pending.", "warning")
+        except JournalError as error:
+            self._unrecorded(error)
+        else:
+            self._say(f"{_DONE[decision].format(item=named(item), short=item.short)} {_proof(rows)}")
+            if decision == "rewrite":
+                self._desk.link.want(at_once=True)
+            self._wake()
+
+    async def _has_text(self, item: Open) -> bool:
+        _, capture = self._where(item)
+        return capture is not None and await self._desk.body(capture.handoff_sha256) is not None
+
+    def _where(self, item: Open) -> tuple[State | None, Capture | None]:
+        """The state of its branch, and the capture in it, as far as they are there still."""
+        ledger = self._desk.ledger
+        state = ledger.states.get(item.branch) if ledger is not None else None
+        captures = state.captures if state is not None else ()
+        return state, next((each for each in captures if each.capture_id == item.reference), None)
+
+    def _tell_read(self, item: Open, capture: Capture, rows: Sequence[Row]) -> None:
+        probed = next((row.event for row in rows if isinstance(row.event, CaptureProbed)), None)
+        if probed is None:
+            return
+        wanted = Wanted(capture.capture_id, capture.source_tip, capture.content_sha256)
+        lines = [f"{named(item)} was read now:"]
+        lines += [f"  {observation(seen, wanted)}" for seen in probed.observations] or ["  nobody was asked"]
+        lines.append(f"  the server it was sent through: {probed.writing_server}")
+        left = next((each for each in self.items if each.reference == item.reference), None)
+        standing = f"It is {left.status.replace('_', ' ')}; {_may(left)}." if left is not None else "It is settled."
+        lines.append(f"Verdict {probed.verdict}: {VERDICTS[probed.verdict]}. {standing} {_proof(rows)}")
+        self._say("\n".join(lines), "info" if left is None else "warning")
+        self._wake()
+
+    def _unrecorded(self, error: JournalError) -> None:
+        self._desk.stopped(error)
+        self._say(f"Nothing was recorded: {trouble(error)}.", "error")
+
+    def _say(self, text: str, level: NoticeLevel = "info") -> None:
+        """Say it even if it is what was said last: somebody asked again."""
+        self._desk.voice.say(f"pending:{next(self._asked)}", text, level)
+
+
+_DONE: dict[Decision, str] = {
+    "accept": "{item} counts as done, by your decision.",
+    "abandon": "{item} is given up, by your decision: it is neither read for nor sent again.",
+    "rewrite": "{item} is written again by your decision: sent once, create-only, as soon as memory answers.",
+}
+
+
+def named(item: Open) -> str:
+    """Return what `item` is, in words that name it."""
+    if item.kind == "call":
+        return f"{item.short} (call of {item.tool})"
+    return f"{item.short} ({item.what} to {item.project}: {item.file_path or 'no path yet'})"
+
+
+def _proof(rows: Sequence[Row]) -> str:
+    return " ".join(f"Recorded as row {row.branch}@{row.position}, {row.digest[:10]}." for row in rows[:1])
+
+
+def _may(item: Open) -> str:
+    """What can be done with `item` now."""
+    can = ["probe"] if item.kind == "capture" else []
+    offered = ", ".join(f"`/bm-pending {each} {item.short}`" for each in (*can, *choices(item)))
+    return f"what can be done: {offered}" if offered else "its answer is still awaited"
+
+
+def _why_not(item: Open, decision: Decision) -> str:
+    if item.status == "intended":
+        return "its answer is still awaited"
+    if decision == "rewrite":
+        return "a call is never made again" if item.kind == "call" else "it may be stored, or may still land"
+    return "no read found a note that could be accepted"
