@@ -134,9 +134,11 @@ class Journal:
 
     @property
     def log_bytes(self) -> int:
-        """How long the log beside the file is: what is in it is safe, and only slow to read."""
-        log = Path(f"{self.path}-wal")
-        return log.stat().st_size if log.exists() else 0
+        """How long the log beside the file is; 0 when there is none to be seen. What is in it is safe, and slow to read."""
+        try:
+            return Path(f"{self.path}-wal").stat().st_size
+        except OSError:
+            return 0
 
     @property
     def log_is_pinned(self) -> bool:

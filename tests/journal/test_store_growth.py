@@ -180,6 +180,7 @@ async def test_a_log_that_a_reader_pinned_is_bounded_again_once_the_reader_ends(
             await journal.append(MAIN, history(1), expected=number)
         assert journal.log_bytes <= LIMIT
         assert [*pinned, journal.log_is_pinned] == [True, False]
+    assert journal.log_bytes == 0
     assert len(kit.read(path)) == 15
 
 
