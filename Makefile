@@ -1,5 +1,5 @@
 # Every target makes .venv first; that costs nothing when nothing changed.
-.PHONY: setup demo killcourt simulate check test
+.PHONY: setup demo killcourt simulate mutants check test
 
 PYTHON := .venv/bin/python
 
@@ -22,6 +22,11 @@ SEEDS ?= 0:+200
 DEPTH ?= 0
 simulate: setup
 	@$(PYTHON) -m tests.simulation $(SEEDS) --depth $(DEPTH) $(if $(STEPS),--steps $(STEPS)) $(if $(BUGS),--bugs)
+
+# Changes of the pure core that no test notices; ONLY='continuity.due.*' tries some of them.
+ONLY ?=
+mutants: setup
+	@$(PYTHON) -m tools.mutants $(if $(ONLY),'$(ONLY)')
 
 # Format, lint, sizes, directions, types.
 check: setup

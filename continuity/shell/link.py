@@ -90,6 +90,11 @@ class MemoryLink:
                 await self._changed.wait()
         return self.connection
 
+    async def first_up(self) -> None:
+        """Return once a server is up; none is started for it."""
+        while self.connection is None:
+            await self._changed.wait()
+
     @property
     def connection(self) -> MemoryConnection | None:
         """The connection, as long as a call could reach the server through it."""

@@ -121,8 +121,10 @@ async def settle(
 
 
 async def _settle(path: Path, pick: Pick, link: MemoryLink, visitor: Visitor, gate: Gate) -> Settled:
-    found = await anyio.to_thread.run_sync(left, path)
+    found, asked = await anyio.to_thread.run_sync(left, path), link.connection
     looks = [await _look(found, branch, capture, link) for branch, capture in pick(found)]
+    if link.connection is not asked:
+        raise NoServer
     seen = Settled(found, tuple(looks), tuple(judged(found, each) for each in looks), recorded=False)
     if not looks:
         return seen

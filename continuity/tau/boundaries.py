@@ -67,7 +67,11 @@ class TauBoundaries:
                 "Continuity: no project is configured, so nothing is saved or recalled automatically. "
                 f"Set `project` in {self._configured.places.settings}.",
             )
-        self._resident.owner.spawn("start", partial(session.start, _OPENINGS.get(reason, "startup")))
+        self._resident.owner.spawn("start", partial(self._start, session, _OPENINGS.get(reason, "startup")))
+
+    async def _start(self, session: Session, reason: OpenReason) -> None:
+        await session.start(reason)
+        self._resident.sweep(session, self._configured.places)
 
     async def session_ending(self, reason: Reason, context: Context) -> None:
         """Only a quit waits, and bounded; a reload keeps everything, another session is left to finish behind us.

@@ -25,6 +25,8 @@ from continuity.shell.owner import Owner
 from continuity.shell.serving import keep_inventory
 from continuity.shell.session import Host, Session
 from continuity.shell.settings import Settings
+from continuity.shell.sweeping import Sweep, Visits, Work, work_of
+from continuity.shell.unattended import Visitor
 from continuity.tau import host
 from continuity.tau.adapters import FileSource, SessionModel, ToldSource
 from continuity.tau.host import Context
@@ -33,6 +35,10 @@ from continuity.tau.model_call import ModelCall, snapshot
 from continuity.tau.presence import Presence
 from journal.ids import SessionId, WriterId
 from journal.row import WriterRecord
+
+
+SWEEP_WAITS_SECONDS = 60.0
+"""How long what the session itself owes goes before a sweep."""
 
 
 class Configuration(NamedTuple):
@@ -62,6 +68,8 @@ class Resident:
         self.link: MemoryLink | None = None
         self.sessions: dict[SessionId, Session] = {}
         self._users: set[object] = set()
+        self._swept: dict[Work, MemoryLink] = {}
+        self._visits = Visits(self.sessions.__contains__)
 
     def use(self, configured: Configuration) -> MemoryLink:
         """Return the link to the server the settings name; another one ends when the settings name another."""
@@ -85,7 +93,9 @@ class Resident:
             return None
         known = self.sessions.get(SessionId(context.session_id))
         if known is None or known.runner.closed:
-            return self._new(SessionId(context.session_id), context, configured, known.gone if known else None)
+            session_id = SessionId(context.session_id)
+            after = known.gone if known else self._visits.free(session_id)
+            return self._new(session_id, context, configured, after)
         known.returned()  # now: it may be about to let go
         known.desk.settings = configured.loaded.settings
         known.desk.profile = configured.profile(Path(context.cwd))
@@ -140,6 +150,24 @@ class Resident:
                 del self.sessions[session.desk.session_id]
 
         self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
+
+    def sweep(self, session: Session, places: Places) -> None:
+        """Settle what killed sessions of the same work left open, behind everything else; once for a work and a server."""
+        work, link = work_of(session.desk.profile), session.desk.link
+        if work is None or self._swept.get(work) is link:
+            return
+        self._swept[work] = link
+        visitor = Visitor(
+            "sweep", f"{session.host.name} {session.host.version}"[:200], self.version, self.writer, self.clock
+        )
+        sweep = Sweep(places.state, work, visitor, self._visits)
+
+        async def run() -> None:
+            await link.first_up()
+            await session.runner.drained(SWEEP_WAITS_SECONDS)
+            await sweep.run(link, self.presence)
+
+        self.owner.spawn("sweep", run, daemon=True)
 
     def _model(self, context: Context, settings: Settings) -> SessionModel:
         """The session's own model, or the one the settings name for summaries."""

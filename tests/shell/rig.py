@@ -134,8 +134,10 @@ class Rig:
         self.owner.spawn("memory", link.run, daemon=True)
         return link
 
-    def session(self, conversation: Conversation, name: str = "session", *, after: Talk | None = None) -> Talk:
-        """Make a session's actor, in the place of the one `after`; it has not started."""
+    def session(
+        self, conversation: Conversation, name: str = "session", *, after: Talk | anyio.Event | None = None
+    ) -> Talk:
+        """Make a session's actor, in the place of the one `after` or once that is set; it has not started."""
         desk = Desk(
             session_id=SessionId(name),
             profile=self.settings.profile(self._cwd, self._cwd.parent),
@@ -147,7 +149,7 @@ class Rig:
             model=self.mind,
             voice=self.voice,
         )
-        gone = after.session.gone if after else None
+        gone = after.session.gone if isinstance(after, Talk) else after
         session = Session(desk, self.places, HOST, self.owner.spawn, after=gone)
         self.owner.spawn("actor", session.runner.run, daemon=True)
         talk = Talk(session, conversation)
