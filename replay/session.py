@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -15,12 +15,21 @@ class NotASession(Exception):
     """The file is no session that Tau wrote, or cannot be read."""
 
 
+class Place(NamedTuple):
+    """Where a line stands: its number from 1, and the bytes before it."""
+
+    record: int
+    offset: int
+
+
 class Mirrored(NamedTuple):
     """What a session file holds of receipts."""
 
     receipts: tuple[Receipt, ...]
     unreadable: int
     """Entries in the receipts' namespace that are none."""
+    damaged: tuple[Place, ...]
+    """Whole lines that are no entries: whether one was a receipt, nobody can tell."""
 
 
 def mirrored(path: Path) -> Mirrored:
@@ -33,11 +42,21 @@ def mirrored(path: Path) -> Mirrored:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise NotASession(f"{path}: {error.strerror}") from error
-    entries = [entry for entry in map(_entry, lines) if entry is not None]
+    found = [_entry(line) for line in lines]
+    entries = [entry for entry in found if entry is not None]
     if not entries:
         raise NotASession(f"{path}: no line of it is a session entry")
     receipts, unreadable = parse_receipts(_data(entries))
-    return Mirrored(receipts, unreadable)
+    return Mirrored(receipts, unreadable, tuple(_damaged(lines, found)))
+
+
+def _damaged(lines: Sequence[bytes], entries: Sequence[object]) -> Iterator[Place]:
+    """Yield where lines with an end are no entries; what has none yet is still being written."""
+    offset = 0
+    for record, (line, entry) in enumerate(zip(lines[:-1], entries, strict=False), 1):
+        if entry is None and line.strip():
+            yield Place(record, offset)
+        offset += len(line) + 1
 
 
 def _entry(line: bytes) -> dict[str, object] | None:

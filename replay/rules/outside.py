@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from journal.reader import Reader
 from journal.row import BranchRow
 from replay.rules import Finding
 from replay.sentences import short
-from replay.session import Mirrored
+from replay.session import Mirrored, Place
 
 type Vouched = Mapping[int, int]
 """Branch to the last position of its history that something outside the file vouches for."""
@@ -45,7 +45,17 @@ def anchors(reader: Reader, mirror: Mirrored, proven: Mapping[int, int]) -> tupl
     if mirror.unreadable:
         detail = f"{mirror.unreadable} receipts of the session cannot be read"
         findings.append(Finding("anchors", "unproven", None, None, detail))
+    if mirror.damaged:
+        findings.append(Finding("anchors", "unproven", None, None, _no_entries(mirror.damaged)))
     return findings, _with_ancestors(reader.branches, vouched)
+
+
+def _no_entries(damaged: Sequence[Place]) -> str:
+    count, first = len(damaged), damaged[0]
+    lines = (
+        "1 line of the session is no entry" if count == 1 else f"{count} lines of the session are no entries, the first"
+    )
+    return f"{lines}: record {first.record} at byte {first.offset}; a receipt there is lost"
 
 
 def _key(anchor: Anchor) -> tuple[int, int, str]:
