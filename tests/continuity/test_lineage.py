@@ -13,6 +13,7 @@ from journal.ids import BranchId, EntryId, Sha256
 from tests.facts import (
     BODY,
     CAPTURE,
+    NOWHERE,
     OTHER_BODY,
     OTHER_CAPTURE,
     PROJECT,
@@ -21,6 +22,8 @@ from tests.facts import (
     finished,
     intended,
     opened,
+    probed,
+    seen,
 )
 from tests.spec import state_after
 
@@ -113,8 +116,12 @@ def test_a_branch_reached_its_checkpoint_and_every_capture_that_may_still_become
 
 
 def test_a_capture_that_only_a_person_can_settle_reaches_nothing() -> None:
-    refused = answered("refused", code="NOTE_PATH_CONFLICT")
-    assert reached(state_after(opened(), begun(tip=B), finished(), intended(tip=B), refused)) == ()
+    sent = (opened(), begun(tip=B), finished(), intended(tip=B))
+    assert reached(state_after(*sent, answered("refused", code="NOTE_PATH_CONFLICT"))) == ()
+    rivals = probed("conflicted", seen(capture=OTHER_CAPTURE))
+    assert reached(state_after(*sent, answered("unknown"), rivals)) == ()
+    assert reached(state_after(*sent, answered("unknown"), probed("absent_final", *NOWHERE))) == ()
+    assert reached(state_after(*sent, answered("unknown"), probed("absent_open", *NOWHERE))) == (B,)
 
 
 def test_without_a_checkpoint_no_note_is_there_to_start_from() -> None:
