@@ -21,7 +21,7 @@ from continuity.shell.session import Session
 from continuity.tau.entries import BRIEF_TYPE
 from continuity.tau.resident import Resident, resident
 from journal.codec import TAGS
-from journal.events import BriefDelivered, CaptureBegun, CompactionNoticed, SessionOpened, WriteAnswered
+from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, CompactionNoticed, SessionOpened, WriteAnswered
 from journal.ids import SessionId
 from journal.reader import open_reader
 from replay.audit import audit
@@ -330,6 +330,32 @@ async def test_a_command_saves_now_with_what_to_keep_in_view(scene: FakeScenario
         await one.settle()
         assert [begun.reason for begun in recorded(one.path(), CaptureBegun)] == ["command"]
         assert "the pressure gauge" in model.requests_for("synthesis")[-1].messages[-1][1]
+
+
+async def test_what_is_open_is_listed_read_and_written_again_by_command(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    scene.memory.faults(write_note=[{"code": "NOTE_LOCKED"}])
+    async with lived(scene) as one:
+        await one.prompt("one")
+        await one.settle()
+        scene.memory.faults()
+        asked = len(model.requests)
+        (open_,) = one.ours.settling.items
+        assert f"{open_.short} (checkpoint to main" in pending(one)
+        assert pending(one, "probe").startswith(f"Reading now: {open_.short}")
+        await one.settle()
+        assert [probed.verdict for probed in recorded(one.path(), CaptureProbed)] == ["absent_open"]
+        assert pending(one, f"rewrite {open_.short} unlocked it").startswith("Recording: rewrite")
+        await one.settle()
+        assert pending(one) == "Nothing is pending on any branch of this session."
+        assert [answer.outcome for answer in recorded(one.path(), WriteAnswered)] == ["refused", "accepted"]
+        assert len(model.requests) == asked
+    assert scene.memory.calls()["write_note"] == 2
+
+
+def pending(one: Lived, words: str = "") -> str:
+    return one.live.tau.handle_command(f"/bm-pending {words}".strip()).message or ""
 
 
 async def test_a_reload_into_bad_settings_keeps_the_commands_and_ends_what_ran(scene: FakeScenario) -> None:
