@@ -92,12 +92,8 @@ def tallies(found: Mapping[str, str]) -> list[Tally]:
 
 def explanations(path: Path) -> dict[Change, str]:
     """Return why each change in the file at `path` makes no difference."""
-    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("survivor", [])
-    return {
-        Change(entry["function"], entry["was"], now): " ".join(entry["because"].split())
-        for entry in entries
-        for now in entry["now"]
-    }
+    groups = tomllib.loads(path.read_text(encoding="utf-8")).get("survivors", [])
+    return {Change(*each): " ".join(group["because"].split()) for group in groups for each in group["changes"]}
 
 
 def judged(table: Sequence[Tally], survivors: Iterable[Change], explained: Mapping[Change, str]) -> list[str]:

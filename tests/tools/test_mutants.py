@@ -63,11 +63,10 @@ def test_a_module_with_fewer_than_95_per_cent_killed_is_a_finding(killed: int, f
     assert len(judged([Tally("continuity.due", 1000, killed)], [], {})) == findings
 
 
-def test_one_explanation_may_cover_several_changes_of_a_line(tmp_path: Path) -> None:
+def test_one_explanation_may_cover_several_changes(tmp_path: Path) -> None:
     path = tmp_path / "explained.toml"
-    path.write_text(
-        '[[survivor]]\nfunction = "f"\nwas = "a"\nnow = ["b", "c"]\nbecause = "no\\n one"\n', encoding="utf-8"
-    )
+    text = '[[survivors]]\nbecause = """no\n one"""\nchanges = [["f", "a", "b"], ["f", "a", "c"]]\n'
+    path.write_text(text, encoding="utf-8")
     assert explanations(path) == {Change("f", "a", "b"): "no one", Change("f", "a", "c"): "no one"}
 
 
