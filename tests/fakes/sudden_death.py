@@ -1,6 +1,7 @@
 """Our extension in a Tau that dies, by SIGKILL, when it is about to record a chosen event: nothing of it is on disk then.
 
-The file `DIE_AT` in the Tau home names the event by its tag; without it this is the ordinary extension.
+The file `DIE_AT` in the Tau home names the event by its tag; with `after ` before it, it dies once the event is on disk
+and has told nobody. Without the file this is the ordinary extension.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from journal.store import Journal
 from tests.fakes.tau_home import TauHome
 
 DIE_AT = "DIE_AT"
+AFTER = "after "
 _REPOSITORY = Path(__file__).parents[2]
 _append = Journal.append
 
@@ -30,12 +32,12 @@ def install(home: TauHome) -> None:
     )
 
 
-def die_at(home: TauHome, tag: str | None) -> None:
-    """Let every Tau of `home` die at the next event with `tag`; None lets them live."""
+def die_at(home: TauHome, tag: str | None, *, recorded: bool = False) -> None:
+    """Let every Tau of `home` die at the next event with `tag`, before or after it is `recorded`; None lets them live."""
     path = home.home / DIE_AT
     path.unlink(missing_ok=True)
     if tag is not None:
-        path.write_text(tag, encoding="utf-8")
+        path.write_text(f"{AFTER}{tag}" if recorded else tag, encoding="utf-8")
 
 
 def setup(tau: Tau) -> None:
@@ -54,8 +56,11 @@ async def _mortal(
     erase: Sequence[Sha256] = (),
 ) -> tuple[Row, ...]:
     switch = Path(os.environ["TAU_HOME"]) / DIE_AT
-    if switch.exists():
-        tag = switch.read_text(encoding="utf-8")
-        if any(record.event.__struct_config__.tag == tag for record in records):
-            os.kill(os.getpid(), signal.SIGKILL)
-    return await _append(self, branch, records, expected=expected, bodies=bodies or {}, erase=erase)
+    fatal = switch.read_text(encoding="utf-8") if switch.exists() else ""
+    dies = any(record.event.__struct_config__.tag == fatal.removeprefix(AFTER) for record in records)
+    if dies and not fatal.startswith(AFTER):
+        os.kill(os.getpid(), signal.SIGKILL)
+    rows = await _append(self, branch, records, expected=expected, bodies=bodies or {}, erase=erase)
+    if dies:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rows
