@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import anyio
@@ -23,6 +24,10 @@ _TARGETS = ("project", "identifier", "title", "directory", "folder", "destinatio
 _TARGET_CHARS = 500
 
 
+type Elsewhere = Callable[[], Awaitable[Desk]]
+"""Opens the journal of calls that belong to no session's; it may raise as `AdHoc.desk` does."""
+
+
 class Call(NamedTuple):
     """One call of the agent's, and the bound of all of it: of waiting for a server and of the call itself."""
 
@@ -32,9 +37,12 @@ class Call(NamedTuple):
     seconds: float
 
 
-async def forward(link: MemoryLink, desk: Desk | None, wanted: Call) -> ToolReply:
+async def forward(
+    link: MemoryLink, desk: Desk | None, wanted: Call, *, elsewhere: Elsewhere | None = None
+) -> ToolReply:
     """Make one call of the agent's. A server that is not up is started, and waited for within the call's bound.
 
+    What the session of `desk` cannot record is recorded `elsewhere`, where that is allowed, or not sent.
     One that left the call before unanswered is asked for a sign of life first, so that a stuck one costs one call.
     """
     spec, deadline = wanted.spec, anyio.current_time() + wanted.seconds
@@ -51,7 +59,8 @@ async def forward(link: MemoryLink, desk: Desk | None, wanted: Call) -> ToolRepl
     if not spec.mutating:
         return (await made()).reply
     try:
-        sent = await _commit(desk, spec, wanted.arguments)
+        recorder = await elsewhere() if elsewhere is not None and (desk is None or desk.ledger is None) else desk
+        sent = await _commit(recorder, spec, wanted.arguments)
     except (JournalError, CommandRejected):
         return _not_sent(spec, "journal unavailable")
     done: Bridged | None = None

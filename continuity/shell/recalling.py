@@ -22,7 +22,7 @@ from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for, observe, probed
 from continuity.state import Capture, State
 from journal.errors import JournalError
-from journal.events import RecallAnswered, RecallFailed, RecallPlanned
+from journal.events import BriefDelivered, CheckpointReferenced, RecallAnswered, RecallFailed, RecallPlanned
 from journal.events.recall import ROUND, HitRef, QueryRef
 from journal.ids import BranchId, CaptureId
 
@@ -65,6 +65,25 @@ class Composed(msgspec.Struct, frozen=True):
     complete: bool
     """False when no server answered in time, or a checkpoint that belongs in is still being made."""
     failed: tuple[str, ...]
+
+
+def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced | None]:
+    """Return what is recorded of a brief that went into context, and of the checkpoint it names."""
+    brief, checkpoint = composed.brief, composed.checkpoint
+    fact = BriefDelivered(
+        brief_sha256=brief.sha256,
+        characters=len(brief.text),
+        sources=sources(brief.sources),
+        how="steered",
+        entry=None,
+        complete=composed.complete,
+    )
+    if checkpoint is None or checkpoint.evidence is None:
+        return fact, None
+    referenced = CheckpointReferenced(
+        capture_id=checkpoint.capture_id, evidence=checkpoint.evidence, brief_sha256=brief.sha256
+    )
+    return fact, referenced
 
 
 class Recaller:

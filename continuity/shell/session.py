@@ -19,21 +19,16 @@ from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, unmirrored
 from continuity.shell.opening import Guard, blocked, journal_path, policy_values
 from continuity.shell.ports import PathView
-from continuity.shell.recalling import Composed, sources
+from continuity.shell.recalling import Composed, delivered
 from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.shell.settling import Settling
 from continuity.state import State
 from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked
-from journal.events import (
-    BriefDelivered,
-    CheckpointReferenced,
-    CompactionNoticed,
-    WorkBegun,
-)
+from journal.events import CompactionNoticed, WorkBegun
 from journal.events.lifecycle import Level, OpenReason
 from journal.ids import JournalId, ProjectName
-from journal.row import Header
+from journal.row import Header, WriterRecord
 
 type Asked = Literal["due", "kept", "nothing"]
 """What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new."""
@@ -47,6 +42,12 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     level: Level
     extension: str
     """Our own version."""
+
+
+class Second(msgspec.Struct, frozen=True):
+    """What is known of the process that has the session open before this one."""
+
+    holder: WriterRecord | None
 
 
 class Prompted(msgspec.Struct, frozen=True):
@@ -73,7 +74,9 @@ class Session:
         self.gone = anyio.Event()
         """Set when this one let go of the journal for good."""
         self._after = after
-        self._locked = False
+        self.second: Second | None = None
+        """Another process has this session open, so nothing is recorded here until it lets go."""
+        self._anchor: object | None = None
         self._turn = anyio.Lock()
         self._begun = anyio.Event()
         self._reason: OpenReason = "startup"
@@ -87,6 +90,7 @@ class Session:
         try:
             await self._start(reason)
         finally:
+            self.runner.begun = True
             self._begun.set()
 
     async def _start(self, reason: OpenReason) -> None:
@@ -118,11 +122,12 @@ class Session:
     async def prompted(self, anchor: object, *, characters: int, typed: bool) -> Prompted:
         """A prompt is on disk and the model has not been asked yet."""
         async with self._boundary():
+            self._anchor = anchor
             view = await self.desk.source.view(anchor)
             with self._guarded():
                 if self.desk.ledger is not None:
                     await self._place(self.desk.ledger, view)
-                elif self.blocked is None or self._locked:
+                elif self.blocked is None or self.second is not None:
                     await self._take_hold(view, prompted=True)
             ledger = self.desk.ledger
             if ledger is None:
@@ -135,6 +140,8 @@ class Session:
     async def settled(self, anchor: object | None, *, interrupted: bool) -> None:
         """The agent came to rest after the message `anchor`."""
         async with self._boundary():
+            self._anchor = anchor or self._anchor
+            await self._hold_late()
             ledger = self.desk.ledger
             if ledger is None:
                 self.desk.passed_by()
@@ -147,6 +154,7 @@ class Session:
     async def request(self, reason: str, focus: str | None = None) -> Asked:
         """Make what was gathered due now, and tell what came of it."""
         async with self._boundary():
+            await self._hold_late()
             ledger = self.desk.ledger
             if ledger is None:
                 return "nothing"
@@ -164,22 +172,10 @@ class Session:
 
     async def delivered(self, composed: Composed) -> None:
         """The brief went into the model's context: record what was put there and from which notes."""
-        brief = composed.brief
-        digest, bodies = kept(brief.text)
-        delivered = BriefDelivered(
-            brief_sha256=brief.sha256,
-            characters=len(brief.text),
-            sources=sources(brief.sources),
-            how="steered",
-            entry=None,
-            complete=composed.complete,
-        )
-        await self.desk.note(delivered, bodies=bodies if digest == brief.sha256 else {})
-        checkpoint = composed.checkpoint
-        if checkpoint is not None and checkpoint.evidence is not None:
-            referenced = CheckpointReferenced(
-                capture_id=checkpoint.capture_id, evidence=checkpoint.evidence, brief_sha256=brief.sha256
-            )
+        fact, referenced = delivered(composed)
+        digest, bodies = kept(composed.brief.text)
+        await self.desk.note(fact, bodies=bodies if digest == fact.brief_sha256 else {})
+        if referenced is not None:
             await self.desk.note(referenced)
 
     def returned(self) -> None:
@@ -229,9 +225,12 @@ class Session:
     def unsaved(self) -> bool:
         """Whether something the person wants saved is not known to be stored."""
         state, settings = self.state, self.desk.settings
-        if state is None or self.desk.profile.project is None or state.unsaved_tip is None:
+        if self.desk.profile.project is None or (state is None and self.second is None):
             return False
-        return bool(state.captures) or (settings.capture_knowledge and settings.summarize_on_shutdown)
+        if (state.unsaved_tip if state is not None else self._anchor) is None:
+            return False
+        captured = state is not None and bool(state.captures)
+        return captured or (settings.capture_knowledge and settings.summarize_on_shutdown)
 
     @property
     def state(self) -> State | None:
@@ -248,7 +247,7 @@ class Session:
 
         What befalls one that is open is trouble: every later boundary tries again.
         """
-        self._locked = isinstance(error, JournalLocked)
+        self.second = Second(error.holder) if isinstance(error, JournalLocked) else None
         why = blocked(error) if self.desk.ledger is None else None
         if why is None:
             self.desk.unrecorded(error)
@@ -256,10 +255,10 @@ class Session:
         self.blocked = why
         self.desk.voice.say("journal", f"Continuity: {why}.", "warning")
 
-    async def _take_hold(self, view: PathView, *, prompted: bool) -> None:
+    async def _take_hold(self, view: PathView, *, prompted: bool) -> Ledger | None:
         """Go on in the session's journal if there is one; it is made at the first prompt, and not before."""
         if view.root is None:
-            return  # whose journal it would be is not known yet
+            return None  # whose journal it would be is not known yet
         path = await anyio.to_thread.run_sync(journal_path, self.places, self.desk.session_id, view.root)
         found = path.exists()
         if found:
@@ -267,10 +266,10 @@ class Session:
         elif prompted:
             ledger = await Ledger.create(path, self._header(view), self.desk.writer, self.desk.clock)
         else:
-            return
+            return None
         if self.blocked is not None:
             self.desk.voice.say("journal", "Continuity can use this session's journal now.")
-        self.desk.ledger, self.blocked, self._locked = ledger, None, False
+        self.desk.ledger, self.blocked, self.second = ledger, None, None
         if found:
             await self._follow(ledger, view)
         await self._open(ledger, self._reason)
@@ -278,7 +277,18 @@ class Session:
         await self.runner.adopter.placed(ledger, view, opened=found or len(view.public) > 1)
         await self._notice_compaction(ledger, view)
         if not prompted:
-            await self._settle(ledger, view, interrupted=bool(view.public) and view.public[-1].role == "user")
+            await self._settle(ledger, view, interrupted=_unanswered(view))
+        return ledger
+
+    async def _hold_late(self) -> None:
+        """Go on in a journal that another process has let go of since, if there was a prompt of ours meanwhile."""
+        if self.desk.ledger is not None or self.second is None or self._anchor is None:
+            return
+        view = await self.desk.source.view(self._anchor)
+        with self._guarded():
+            ledger = await self._take_hold(view, prompted=True)
+            if ledger is not None:
+                await self._settle(ledger, view, interrupted=_unanswered(view))
 
     def _header(self, view: PathView) -> Header:
         return Header(
@@ -374,3 +384,7 @@ class Session:
             self._told_late = True
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
         return await recaller.compose(ledger.current, ledger.state, view)
+
+
+def _unanswered(view: PathView) -> bool:
+    return bool(view.public) and view.public[-1].role == "user"

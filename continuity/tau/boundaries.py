@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
+from continuity.shell.desk import Desk
 from continuity.shell.session import Session
 from continuity.tau import host
 from continuity.tau.entries import MessageKey
@@ -40,6 +42,8 @@ class TauBoundaries:
         self._anchor: MessageKey | None = None
         self._ended = False
         self._cut = False
+        self._unfiled = False
+        self._cwd = Path.cwd()
         self.session: Session | None = None
 
     async def session_started(self, reason: Reason, context: Context) -> None:
@@ -47,13 +51,14 @@ class TauBoundaries:
         self._resident.enter(self)
         self._resident.presence.use(self._tau)
         self._resident.models.forget()  # other extensions may be others now, and their providers with them
-        self._anchor, self._ended = None, False
+        self._anchor, self._ended, self._unfiled = None, False, False
+        self._cwd = Path(context.cwd)
         if host.level(context, self._tau) == "C":
             self.session = None
             self._resident.presence.say(
                 "level",
-                "Continuity: this session has no file; nothing is saved, and memory tools that change something are "
-                "refused here (journal unavailable).",
+                "Continuity: this session has no file, so nothing is saved or recalled; memory tools work, and calls "
+                "that change something are recorded in a journal of this process.",
             )
             return
         session = self._resident.session(context, self._configured)
@@ -72,6 +77,22 @@ class TauBoundaries:
     async def _start(self, session: Session, reason: OpenReason) -> None:
         await session.start(reason)
         self._resident.sweep(session, self._configured.places)
+
+    @property
+    def apart(self) -> bool:
+        """Whether calls that change something have no journal of the session's own to be recorded in."""
+        session = self.session
+        return session is None or self._unfiled or session.second is not None
+
+    async def recorder(self) -> Desk:
+        """Return what such calls are recorded with: this process's own journal, made at the first of them.
+
+        Raises:
+            CommandRejected, JournalError: There is none; nothing may be sent.
+        """
+        configured = self._configured
+        profile, settings = configured.profile(self._cwd), configured.loaded.settings
+        return await self._resident.adhoc.desk(self.link, configured.places, profile, settings)
 
     async def session_ending(self, reason: Reason, context: Context) -> None:
         """Only a quit waits, and bounded; a reload keeps everything, another session is left to finish behind us.
@@ -102,7 +123,8 @@ class TauBoundaries:
         if not self._insertion.takes(message):
             return
         session = self.session
-        if session is None or not self._resident.follow(session, context):
+        self._unfiled = session is None or not self._resident.follow(session, context)
+        if session is None or self._unfiled:
             return
         prompted = await self._resident.owner.call(
             "prompt",

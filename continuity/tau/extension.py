@@ -110,7 +110,8 @@ def _register_commands(
 
 
 def _shown(living: Resident, boundaries: TauBoundaries) -> str:
-    return status(boundaries.session, living.link, None, living.clock.now_ms())
+    adhoc = living.adhoc.path if boundaries.apart else None
+    return status(boundaries.session, living.link, None, living.clock.now_ms(), adhoc=adhoc)
 
 
 def _open(living: Resident, boundaries: TauBoundaries, arguments: str) -> str:
@@ -185,7 +186,8 @@ async def _called(
     session = boundaries.session
     desk = session.desk if session is not None and session.desk.ledger is not None else None
     wanted = call._replace(arguments=arguments, ticket=ticket)
-    job = partial(forward, boundaries.link, desk, wanted)
+    elsewhere = boundaries.recorder if boundaries.apart else None
+    job = partial(forward, boundaries.link, desk, wanted, elsewhere=elsewhere)
     reply = await living.owner.call(f"tool {call.spec.original}", job, together=True)
     return reply or cancelled_reply(call.spec, ticket)
 

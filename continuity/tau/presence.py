@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from continuity.shell.desk import PINNING
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
-from continuity.shell.session import Session
+from continuity.shell.session import Second, Session
 from continuity.state import PENDING, Capture, State
 from continuity.tau.host import Tau, notify
 
@@ -51,8 +52,13 @@ class Presence:
         return False
 
 
-def status(session: Session | None, link: MemoryLink | None, trouble: str | None, now_ms: int) -> str:
-    """Return the status page: where memory goes, whether it is reachable, and what is proven."""
+def status(
+    session: Session | None, link: MemoryLink | None, trouble: str | None, now_ms: int, *, adhoc: Path | None = None
+) -> str:
+    """Return the status page: where memory goes, whether it is reachable, and what is proven.
+
+    `adhoc` is the journal of this process's own, if calls were recorded there.
+    """
     lines = ["Continuity"]
     if trouble is not None:
         lines.append(f"  settings     {trouble}")
@@ -61,6 +67,8 @@ def status(session: Session | None, link: MemoryLink | None, trouble: str | None
         lines += _session(session, now_ms)
     elif trouble is None:
         lines.append("  session      none (this session has no file): tools only")
+    if adhoc is not None:
+        lines.append(f"  calls        those that may change something are recorded in {adhoc.name}")
     return "\n".join(lines)
 
 
@@ -84,6 +92,8 @@ def _session(session: Session, now_ms: int) -> list[str]:
         lines.append(f"  not recorded {desk.missing} notification(s)")
     if session.blocked is not None:
         lines.append(f"  journal      {session.blocked}")
+        if session.second is not None:
+            lines.append(f"  captures     {_waiting_for(session.second)}")
     elif desk.ledger is None or state is None:
         lines.append(f"  journal      {'begins with the first prompt' if session.begun else 'is being opened'}")
     else:
@@ -94,6 +104,11 @@ def _session(session: Session, now_ms: int) -> list[str]:
         lines += _unsettled(desk.ledger.states.values(), now_ms)
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
     return [*lines, f"  switches     {_switches(session)}"]
+
+
+def _waiting_for(second: Second) -> str:
+    who = f"process {second.holder.process.pid}" if second.holder is not None else "that process"
+    return f"wait until {who} ends; what was said here is saved then, in a branch of its own if the two went apart"
 
 
 def _saved(checkpoint: Capture | None) -> str:

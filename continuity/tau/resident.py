@@ -17,6 +17,7 @@ from continuity.memory.liveness import identify
 from continuity.memory.server import ServerSpec
 from continuity.places import Places
 from continuity.profile import Profile
+from continuity.shell.adhoc import AdHoc
 from continuity.shell.clock import SystemClock
 from continuity.shell.config import Loaded
 from continuity.shell.desk import Desk
@@ -35,7 +36,6 @@ from continuity.tau.model_call import ModelCall, snapshot
 from continuity.tau.presence import Presence
 from journal.ids import SessionId, WriterId
 from journal.row import WriterRecord
-
 
 SWEEP_WAITS_SECONDS = 60.0
 """How long what the session itself owes goes before a sweep."""
@@ -67,6 +67,8 @@ class Resident:
         self.version = version("tau-continuity")
         self.link: MemoryLink | None = None
         self.sessions: dict[SessionId, Session] = {}
+        named = f"{host.HOST_NAME} {host.host_version()}"[:200]
+        self.adhoc = AdHoc(self.writer, self.clock, self.presence, host=named, version=self.version)
         self._users: set[object] = set()
         self._swept: dict[Work, MemoryLink] = {}
         self._visits = Visits(self.sessions.__contains__)
@@ -192,6 +194,7 @@ class Resident:
                 for session in sessions:
                     self._tell_unsaved(session)
                     await session.close("quit")
+                await self.adhoc.close("quit")
 
     def _tell_unsaved(self, session: Session) -> None:
         if session.unsaved:
