@@ -1,0 +1,72 @@
+"""Two real Taus on one session: the second is told, its calls are on record, and it goes on by itself when the first ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from continuity.places import places
+from journal.events import BranchForked, CaptureProbed, SessionOpened, ToolAnswered, ToolCalled, WriteAnswered
+from journal.ids import SessionId
+from journal.reader import open_reader
+from replay.audit import audit
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.scenario import until
+from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
+from tests.fakes.story import Story
+from tests.fakes.tau_process import TauProcess
+from tests.shell.rig import names, recorded
+
+NOTE: dict[str, Json] = {"project": "main", "directory": "d", "title": "asked-for", "content": "by the agent"}
+_STORY = Story()
+
+
+def agent(body: Body) -> str | Reply:
+    """Writes a note when it is asked to, and is the usual story otherwise."""
+    if purpose_of(body) == "agent" and messages_of(body)[-1] == ("user", "write it"):
+        return Reply("", tool=("bm_write_note", NOTE))
+    return _STORY(body)
+
+
+@pytest.fixture(scope="module")
+def model() -> Generator[ScriptedModel]:
+    with ScriptedModel(agent) as scripted:
+        yield scripted
+
+
+def saves(tau: TauProcess, count: int) -> None:
+    until(lambda: sum("Checkpoint saved" in said for said in tau.notices) >= count or None, f"{count} saves")
+
+
+def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_the_first_ended(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    scene = FakeScenario(tmp_path, model)
+    with scene.tau() as first:
+        first.prompt("one")
+        saves(first, 1)
+        path = places(scene.home.home).journal(SessionId(first.session_id))
+        with scene.tau(first.session_id) as second:
+            second.prompt("write it")
+            second.wait_notice("another process has this session open")
+            first.prompt("two, here")
+            saves(first, 2)
+            assert "d/asked-for.md" in scene.memory.notes
+            assert first.quit() == 0
+            assert len({opened.writer for opened in recorded(path, SessionOpened)}) == 1
+            assert not recorded(path, CaptureProbed)
+            assert not recorded(path, ToolCalled)
+            second.prompt("three, elsewhere")
+            saves(second, 1)
+            assert second.quit() == 0
+    (adhoc,) = [one for one in scene.home.journals() if one != path]
+    assert adhoc.name.startswith("x-process-")
+    assert names(adhoc) == ["session-opened", "memory-connected", "tool-called", "tool-answered", "session-closed"]
+    assert [answer.outcome for answer in recorded(adhoc, ToolAnswered)] == ["accepted"]
+    assert len(recorded(path, BranchForked, 2)) == 1
+    assert [answer.outcome for answer in recorded(path, WriteAnswered, 2)][-1] == "accepted"
+    for journal in (path, adhoc):
+        with open_reader(journal) as reader:
+            assert audit(reader).ok
