@@ -64,10 +64,10 @@ def branch_forked(state: State, row: Row, event: BranchForked) -> State:
 
 
 def tips_mapped(state: State, row: Row, event: TipsMapped) -> State:
-    new = {pair.old: pair.new for pair in event.pairs}
+    new: dict[EntryId | None, EntryId] = {pair.old: pair.new for pair in event.pairs}
 
     def moved(tip: EntryId | None) -> EntryId | None:
-        return None if tip is None else new.get(tip, tip)
+        return new.get(tip, tip)
 
     return replace(
         state,
