@@ -200,6 +200,7 @@ def test_an_answer_nobody_waits_for_changes_nothing() -> None:
 
 def test_a_synthesis_result_for_a_capture_that_is_not_being_made_is_refused() -> None:
     given(*READY).when(Observe(finished())).rejected("this capture is not being synthesised")
+    given(opened()).when(Observe(finished())).rejected("no such capture is open on this branch")
 
 
 def test_a_synthesis_result_finds_its_capture_among_others() -> None:
