@@ -54,6 +54,8 @@ class Runner:
         self._resting: dict[Lane, int] = {}
         self._told_down = False
         self._last_failure: OperationFailed | None = None
+        self.begun = False
+        """Whether the journal there is has been looked at; before that it is not known what is owed."""
         self.closed = False
         desk.link.listen(self.wake)
 
@@ -154,7 +156,7 @@ class Runner:
                         self._start(effect, branch, now_ms)
             if connection is not None and self.adopter.owes(ledger.current):
                 self._start(Reading(), ledger.current, now_ms)
-        elif connection is not None and not self.recaller.fetched(FIRST_BRANCH):
+        elif self.begun and connection is not None and not self.recaller.fetched(FIRST_BRANCH):
             self._start(Prefetch("start", None), FIRST_BRANCH, now_ms)
         again += [began_ms + REST_MS for lane, began_ms in self._resting.items() if self._rests(lane, now_ms)]
         if connection is None and self._needs_server(now_ms):

@@ -8,7 +8,7 @@ from continuity.due import RECALL_SPACING_MS
 from continuity.shell import desk as shell
 from continuity.shell import recalling
 from continuity.shell.runner import REST_MS
-from journal.events import BriefDelivered, Gap, RecallAnswered, RecallFailed, RecallPlanned
+from journal.events import BriefDelivered, CaptureProbed, Gap, RecallAnswered, RecallFailed, RecallPlanned
 from journal.events.recall import ROUND
 from tests.fakes.host import Conversation
 from tests.shell.rig import BOUND, Rig, Talk, rig, until
@@ -121,6 +121,19 @@ async def test_a_checkpoint_that_cannot_be_read_in_time_leaves_time_for_the_ques
         before = len(talk.events(RecallAnswered))
         await until(lambda: len(talk.events(RecallAnswered)) > before, "answers")
         assert talk.state.recall.planned
+
+
+async def test_a_session_taken_up_while_the_server_is_up_looks_at_its_checkpoint(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await talk.saved("one")
+        await talk.session.close("left-session")
+        again = process.session(conversation, after=talk)
+        await again.session.start("resume")
+        await again.settle()
+        assert [probe.verdict for probe in again.events(CaptureProbed)] == ["present_same"]
+        assert [planned.reason for planned in again.events(RecallPlanned)][1:] == ["start"]
 
 
 async def test_a_brief_from_what_is_kept_here_alone_is_not_complete(tmp_path: Path) -> None:
