@@ -59,8 +59,8 @@ class Played(NamedTuple):
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Generator[Played]:
-    off: dict[str, Json] = {"capture_knowledge": False, "auto_recall": False, "discovery_seconds": 60}
-    with Scenario(tmp_path_factory.mktemp("bridged"), agent, **off) as scenario:
+    root = tmp_path_factory.mktemp("bridged")
+    with Scenario(root, agent, capture_knowledge=False, auto_recall=False, discovery_seconds=60) as scenario:
         sudden_death.install(scenario.home)
         yield play(scenario)
 
