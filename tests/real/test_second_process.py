@@ -1,4 +1,4 @@
-"""Two real Taus on one session: the second is told, its calls are on record, and it goes on by itself when the first ends."""
+"""A real Tau without a journal it may write: a second one on a session, a session without a file. Its calls are on record."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.fakes.scenario import until
 from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
 from tests.fakes.tau_process import TauProcess
+from tests.real.test_boundaries import child_session, lived
 from tests.shell.rig import names, recorded
 
 NOTE: dict[str, Json] = {"project": "main", "directory": "d", "title": "asked-for", "content": "by the agent"}
@@ -70,3 +71,26 @@ def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_
     for journal in (path, adhoc):
         with open_reader(journal) as reader:
             assert audit(reader).ok
+
+
+async def test_a_child_session_without_a_file_has_its_calls_on_record_and_its_parent_keeps_its_journal(
+    tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = FakeScenario(tmp_path, model)
+    for name, value in scene.home.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(scene.home.cwd)
+    async with lived(scene) as parent:
+        await parent.saved("one")
+        child = await child_session(scene)
+        await child.emit_pending_session_start()
+        _ = [event async for event in child.prompt("write it")]
+        (adhoc,) = [one for one in scene.home.journals() if one != parent.path()]
+        assert [answer.outcome for answer in recorded(adhoc, ToolAnswered)] == ["accepted"]
+        assert [(opened.reason, opened.level) for opened in recorded(adhoc, SessionOpened)] == [("ad-hoc", "C")]
+        assert adhoc.name in (child.handle_command("/bm-status").message or "")
+        assert adhoc.name not in (parent.live.tau.handle_command("/bm-status").message or "")
+        await child.aclose()
+        assert not recorded(parent.path(), ToolCalled)
+    assert names(adhoc)[-1] == "session-closed"
+    assert "d/asked-for.md" in scene.memory.notes
