@@ -37,19 +37,16 @@ from journal.errors import (
 from journal.events import WriteIntended
 from journal.ids import BranchId, JournalId, SessionId, Sha256
 from journal.row import FIRST_BRANCH, BranchRow, Header, Record, Row
-from journal.seal import Stored, seal
+from journal.seal import seal
+from journal.statements import Statement, Value, erasing, inserting, keeping
 
 # It would write parameters, and so texts, into the log of whoever turns on debugging.
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)
-
-type _Value = str | bytes | int | None
-type _Statement = tuple[str, tuple[_Value, ...]]
 
 LONGEST_LOG = 4 * disk.SAFETY["journal_size_limit"]
 """Bytes of a log that no commit of ours explains: SQLite begins it anew at a quarter of that, unless a reader pins it."""
 
 _NOTHING: Mapping[Sha256, str] = MappingProxyType({})
-_ROWS_AT_ONCE = 1000
 _HEADS = """
 SELECT b.branch, b.parent, b.fork_position, b.genesis, e.position, e.digest FROM branches b
 LEFT JOIN events e ON e.branch = b.branch AND e.position = (SELECT max(position) FROM events WHERE branch = b.branch)
@@ -173,7 +170,7 @@ class Journal:
         async with self._writing():
             previous = await self._head_at(branch, expected)
             sealed = list(seal(branch, expected, bytes.fromhex(previous.digest), records))
-            statements = [*_keeping(bodies), *_erasing(erase), *_inserting([stored for _, stored in sealed])]
+            statements = [*keeping(bodies), *erasing(erase), *inserting([stored for _, stored in sealed])]
             await self._commit(statements, branch, expected, records)
             rows = tuple(row for row, _ in sealed)
             if rows:
@@ -201,8 +198,8 @@ class Journal:
             branch = BranchId(len(self._branches) + 1)
             genesis = chain.genesis(self.header, branch, owner, position, digest)
             sealed = list(seal(branch, position, genesis, records))
-            begin: _Statement = (disk.INSERT_BRANCH, (branch, owner, position, genesis))
-            statements = [*_keeping(bodies), begin, *_inserting([stored for _, stored in sealed])]
+            begin: Statement = (disk.INSERT_BRANCH, (branch, owner, position, genesis))
+            statements = [*keeping(bodies), begin, *inserting([stored for _, stored in sealed])]
             await self._commit(statements, branch, position, records)
             rows = tuple(row for row, _ in sealed)
             made = BranchRow(branch=branch, parent=owner, fork_position=position, genesis=Sha256(genesis.hex()))
@@ -271,7 +268,7 @@ class Journal:
         if self._closed:
             raise JournalClosed(f"{self.path} is closed; nothing was written")
 
-    async def _query(self, sql: str, values: tuple[_Value, ...] = ()) -> Sequence[sqlite3.Row]:
+    async def _query(self, sql: str, values: tuple[Value, ...] = ()) -> Sequence[sqlite3.Row]:
         return list(await self._connection.execute_fetchall(sql, values))
 
     async def _head_at(self, branch: BranchId, expected: int) -> Head:
@@ -316,7 +313,7 @@ class Journal:
         return row.branch, bytes(found[0][0])
 
     async def _commit(
-        self, statements: Sequence[_Statement], branch: BranchId, expected: int, records: Iterable[Record]
+        self, statements: Sequence[Statement], branch: BranchId, expected: int, records: Iterable[Record]
     ) -> None:
         disk.require_present(self.path, self._identity)
         try:
@@ -342,7 +339,7 @@ class Journal:
             seconds = disk.BUSY_SECONDS if patient else disk.BUSY_AGAIN_SECONDS
             await self._quietly(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
-    async def _transaction(self, statements: Sequence[_Statement]) -> None:
+    async def _transaction(self, statements: Sequence[Statement]) -> None:
         try:
             await self._query("BEGIN IMMEDIATE")
             for sql, values in statements:
@@ -390,26 +387,3 @@ async def _prepared(connection: aiosqlite.Connection, path: Path) -> Header:
         raise JournalDamaged(path, f"it has {len(found_header)} headers, or one of another format")
     format_, journal_id, session_id, root = found_header[0]
     return Header(format=format_, journal_id=JournalId(journal_id), session_id=SessionId(session_id), root=root)
-
-
-def _keeping(bodies: Mapping[Sha256, str]) -> Iterable[_Statement]:
-    for digest, text in bodies.items():
-        try:
-            named = chain.body_digest(text)
-        except UnicodeEncodeError as error:
-            raise EventRejected("a body holds a lone surrogate; nothing was written") from error
-        if named != digest:
-            raise EventRejected("a body is not what its digest names; nothing was written")
-        yield disk.INSERT_BODY, (bytes.fromhex(digest), text)
-
-
-def _erasing(digests: Sequence[Sha256]) -> Iterable[_Statement]:
-    for digest in digests:
-        yield "DELETE FROM bodies WHERE digest = ?", (bytes.fromhex(digest),)
-
-
-def _inserting(stored: Sequence[Stored]) -> Iterable[_Statement]:
-    for start in range(0, len(stored), _ROWS_AT_ONCE):
-        block = stored[start : start + _ROWS_AT_ONCE]
-        values = tuple(value for row in block for value in row)
-        yield disk.INSERT_EVENT + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(block)), values
