@@ -76,6 +76,7 @@ class Mirror:
         self.tracks: dict[tuple[int, str], Track] = {}
         """By branch and capture."""
         self.confirmed: set[str] = set()
+        self.withdrawn: set[str] = set()
 
     def begin(self, branch: int, parent: int, position: int) -> None:
         inherited = fold(self.history(parent, position), State(branch=BranchId(parent)))
@@ -234,6 +235,8 @@ class Truth:
             if capture.capture_id not in kept and mirror.tracks[row.branch, capture.capture_id].status not in _SETTLED:
                 self.world.fail(f"{capture.capture_id[:8]} was forgotten at {type(event).__name__}")
         self._checkpoint(row, before.checkpoint, after.checkpoint)
+        if isinstance(event, ReceiptAdopted) and event.capture_id not in {one.capture_id for one in before.captures}:
+            self._deeper(event, before.checkpoint)
         for capture in after.captures:
             track = mirror.tracks.get((row.branch, capture.capture_id))
             if track is None or track.status != capture.status:
@@ -253,6 +256,13 @@ class Truth:
         seen = self.memory.read | self.accepted_by_person
         if after.evidence in ("read", "indexed", "on_disk") and after.capture_id not in seen:
             self.world.fail(f"{identity[0][:8]} is confirmed as read, and was never read")
+
+    def _deeper(self, event: ReceiptAdopted, before: Capture | None) -> None:
+        """A receipt from elsewhere takes the place of one that lies before it on the path, and of no other."""
+        tip = before.source_tip if before is not None else None
+        over = (file.path(tip) for file in self.files.values() if tip in file.entries)
+        if any(entry.id == event.source_tip for path in over for entry in path):
+            self._fail(event.capture_id, "was adopted, and lies no deeper than what was known")
 
     def _answered(self, identity: Identity) -> bool:
         return any(sent.identity == identity and _accepted(sent) for sent in self.memory.sent)
@@ -315,6 +325,7 @@ class Truth:
             case CaptureResolved():
                 self._resolved(mirror, track, event)
             case NoteWithdrawn():
+                mirror.withdrawn.add(track.identity[0])
                 if any(note.maker == "machine" for note in self.memory.notes.bearing(track.identity)):
                     self._fail(track.identity[0], "counts as withdrawn, and is there")
             case _:
@@ -386,9 +397,14 @@ class Truth:
         known = identity in self.memory.notes.ever or self._answered(identity)
         if not known and event.capture_id not in self.accepted_by_person:
             self._fail(event.capture_id, "was adopted, and never existed")
+        self.world.counts[f"adopted {event.origin}"] += 1
+        if event.origin == "sibling" and event.capture_id not in mirror.confirmed:
+            self._fail(event.capture_id, "was adopted from a sibling that does not know it as stored")
         track = mirror.tracks.get((row.branch, event.capture_id))
         if track is not None:
             self._confirm(mirror, track)
+        elif event.capture_id in mirror.withdrawn:
+            self._fail(event.capture_id, "was adopted, and was proven to be gone")
         mirror.confirmed.add(event.capture_id)
 
     def _confirm(self, mirror: Mirror, track: Track) -> None:
