@@ -167,36 +167,36 @@ def _read_times(item: Open) -> str:
 
 def next_step(item: Open, *, live: bool) -> str:
     """Return one imperative sentence with the command; in a journal that is `live` only its own session acts."""
-    probe, resolve = ("/bm-pending probe", "/bm-pending") if live else ("continuity probe", "continuity resolve")
-    allowed = " or ".join(f"`{resolve} {decision} {item.short}`" for decision in choices(item))
+    probe = f"{'/bm-pending' if live else 'continuity'} probe {item.short}"
+    allowed = choices(item, live=live)
     if item.kind == "call":
-        return _next_call(item, allowed, live=live)
+        effect = f"look whether {item.tool} took effect, then decide: {_decide(item, allowed, live=live)}"
+        return effect if allowed else "wait for the answer"
     if item.status in ("lost", "refused"):
-        return f"decide: {allowed}"
-    if "accept" in choices(item):
-        return f"look at the note, then decide: {allowed}"
-    if item.status == "intended" and live:
-        return f"wait for the answer; `{probe} {item.short}` reads before it comes"
-    return f"`{probe} {item.short}` reads now"
+        return f"decide: {_decide(item, allowed, live=live)}"
+    if "accept" in allowed:
+        return f"look at the note, then decide: {_decide(item, allowed, live=live)}"
+    if not allowed:
+        return f"wait for the answer; `{probe}` reads before it comes"
+    return f"`{probe}` reads now"
 
 
-def _next_call(item: Open, allowed: str, *, live: bool) -> str:
-    if allowed:
-        return f"look whether {item.tool} took effect, then decide: {allowed}"
-    return (
-        "wait for the answer"
-        if live
-        else f"look whether {item.tool} took effect; resuming the session names it doubted"
-    )
+def _decide(item: Open, allowed: Sequence[Decision], *, live: bool) -> str:
+    if live:
+        return " or ".join(f"`/bm-pending {decision} {item.short}`" for decision in allowed)
+    first, *others = allowed
+    instead = "".join(f", or `--{decision}`" for decision in others)
+    return f"`continuity resolve {item.short} --{first} --reason WHY`{instead}"
 
 
-def choices(item: Open) -> tuple[Decision, ...]:
-    """Return what a person may decide now."""
+def choices(item: Open, *, live: bool = True) -> tuple[Decision, ...]:
+    """Return what a person may decide now. What is sent and not answered is doubted once no process can be waiting."""
+    doubted = item.status == "in_doubt" or (item.status == "intended" and not live)
     if item.kind == "call":
-        return ("accept", "abandon") if item.status == "in_doubt" else ()
+        return ("accept", "abandon") if doubted else ()
     if item.status in ("lost", "refused"):
         return ("rewrite", "abandon")
-    if item.status == "intended":
+    if item.status != "conflicted" and not doubted:
         return ()
     return ("accept", "abandon") if item.verdict == "conflicted" else ("abandon",)
 

@@ -144,5 +144,5 @@ def _unproven(header: Header, path: Path, item: Open, *, live: bool) -> Unproven
         live=live,
         why=why(item, live=live),
         next_step=next_step(item, live=live),
-        choices=list(choices(item)),
+        choices=list(choices(item, live=live)),
     )

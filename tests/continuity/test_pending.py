@@ -197,7 +197,7 @@ def test_a_conflict_that_was_not_seen_again_is_read_first() -> None:
 def test_a_lost_write_waits_for_a_decision() -> None:
     assert told(*DOUBTED, MISSED, LOST) == (
         "sent, and proven not to be stored: read 2 times, and nothing can land any more",
-        "decide: `continuity resolve rewrite cccccccccc` or `continuity resolve abandon cccccccccc`",
+        "decide: `continuity resolve cccccccccc --rewrite --reason WHY`, or `--abandon`",
     )
 
 
@@ -217,9 +217,11 @@ def test_a_call_on_its_way_is_waited_for() -> None:
 
 
 def test_a_call_whose_session_ended_may_have_taken_effect() -> None:
-    assert told(opened(), CALLED) == (
-        "forwarded, and its process ended before an answer was recorded: it may have taken effect",
-        "look whether edit_note took effect; resuming the session names it doubted",
+    reason, step = told(opened(), CALLED)
+    assert reason == "forwarded, and its process ended before an answer was recorded: it may have taken effect"
+    assert step == (
+        "look whether edit_note took effect, then decide: "
+        "`continuity resolve 5555555555 --accept --reason WHY`, or `--abandon`"
     )
 
 
@@ -229,7 +231,7 @@ def test_a_doubted_call_is_never_said_to_be_worth_repeating(event: Event) -> Non
     assert reason == "forwarded, and no answer is recorded: it may have taken effect, and reading cannot prove it"
     assert step == (
         "look whether edit_note took effect, then decide: "
-        "`continuity resolve accept 5555555555` or `continuity resolve abandon 5555555555`"
+        "`continuity resolve 5555555555 --accept --reason WHY`, or `--abandon`"
     )
 
 
@@ -291,6 +293,12 @@ def test_the_choices_are_what_the_machine_grants(events: tuple[Event, ...]) -> N
     state = state_after(*events)
     (item,) = open_items(BRANCH, state)
     assert choices(item) == tuple(each for each in DECISIONS if granted(state, item, each))
+
+
+def test_what_nobody_can_be_waiting_for_may_be_decided_as_a_doubt_is() -> None:
+    sent, called = only(*SENT), only(opened(), CALLED)
+    assert (choices(sent), choices(sent, live=False)) == ((), ("abandon",))
+    assert (choices(called), choices(called, live=False)) == ((), ("accept", "abandon"))
 
 
 # -- what was read -----------------------------------------------------------
