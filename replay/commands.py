@@ -256,6 +256,46 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
     raise click.exceptions.Exit(UNREADABLE if found.unreadable else FINDINGS if found.troubles else SOUND)
 
 
+@click.command(
+    short_help="Tell how something came about, and what became of it.",
+    help=helped(
+        """
+        continuity why d3847cee41                        a capture or a call, in whatever session
+        continuity why 1a841e5b --in SESSION.journal     the row whose digest begins so
+        continuity why 1@42 --in SESSION.journal --json
+        """,
+        """
+        Tell how a row, a capture or a call came about, from the prompt on, and of a capture or a call also what
+        became of it: the intent, the answer, each read with what it found, decisions. The last line says what is
+        known now.
+
+        REF is the beginning of an identity that `continuity unproven` or `/bm-pending` shows, or, as for `show`, of a
+        row. PATH is a journal or a folder of them; without one it is the folder that `continuity paths` calls state.
+        """,
+    ),
+)
+@click.argument("reference", metavar="REF")
+@click.option("--in", "path", type=FILE, metavar="PATH", help="Only in this journal, or in this folder of them.")
+@_json
+@reported
+def why(reference: str, *, path: Path | None, as_json: bool) -> None:
+    """Tell how something came about, and what became of it."""
+    from replay.naming import find_named
+    from replay.render import json_text
+    from replay.views import why_text
+    from replay.why import told
+
+    searched = find_named(path or _state(), reference, ours=path is None)
+    for trouble in searched.troubles:
+        say(f"error: {trouble}; it was not looked into")
+    if searched.named is None:
+        fail(f"nothing that can be read is named {reference}", "make what is named above readable", UNREADABLE)
+    with opened(searched.named.path) as reader:
+        story = told(reader, searched.named)
+    out(json_text(story.view) if as_json else why_text(story.view))
+    _stopped(story.stop, "rows from there on are no part of what is told")
+
+
 def _print_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     from replay.render import table
     from replay.rules import PROVES
@@ -314,6 +354,7 @@ commands: Mapping[str, click.Command] = {
     "state": state,
     "branches": branches,
     "unproven": unproven,
+    "why": why,
     "audit": audit,
     "export": export,
     "import": import_,

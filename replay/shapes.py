@@ -151,6 +151,45 @@ class Unproven(Shape, frozen=True, kw_only=True):
     """What a person may decide now."""
 
 
+class WhyStep(LogLine, frozen=True, kw_only=True):
+    """One row of a story."""
+
+    link: Literal["cause", "own", "writer-ended"]
+    """It led here; it is about the capture or the call itself; it proves that whoever sent it has ended."""
+    asked: bool
+    """The reference names this very row."""
+    said: str
+    details: list[str]
+    """In words: what each read found, a person's kept reason."""
+
+
+class KnownView(Shape, frozen=True, kw_only=True):
+    """What is known now."""
+
+    status: str
+    """Of a capture or a call; `recorded` for a row that is about neither."""
+    settled: bool
+    evidence: Evidence | None
+    text: str
+    next_step: str | None
+    """Null when nothing is left to do."""
+
+
+class WhyView(Shape, frozen=True, kw_only=True):
+    """The rows that led to one row, capture or call, oldest first, and what became of it."""
+
+    schema: Literal["continuity.why/1"] = "continuity.why/1"
+    path: str
+    session: str
+    journal: str
+    branch: int
+    kind: CaptureKind | Literal["call", "row"]
+    reference: str
+    """The whole identity of the capture or the call, else the row's digest."""
+    steps: list[WhyStep]
+    known: KnownView
+
+
 class FindingView(Shape, frozen=True, kw_only=True):
     """One thing that is wrong, or that nothing proves."""
 
@@ -192,6 +231,7 @@ CLI_SHAPES: dict[str, type[Shape]] = {
     "state": StateView,
     "branches": BranchesView,
     "unproven": Unproven,
+    "why": WhyView,
     "audit": AuditView,
 }
 """The shape behind each command's `--json`; `unproven` prints a list of its shape."""

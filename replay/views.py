@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from continuity.console import escaped
 from continuity.pending import age
 from continuity.state import Capture, Gathered, State, Status
-from replay.render import table, utc
+from replay.render import id_length, table, utc
 from replay.sentences import counted, short
-from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unproven
+from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unproven, WhyView
 
 _NONE = "-"
 
@@ -134,6 +134,29 @@ def _named(item: Unproven) -> str:
         return escaped(f"{short(item.reference)} tool {item.tool}")
     again = f" attempt {item.attempt}" if item.attempt and item.attempt > 1 else ""
     return escaped(f"{short(item.reference)} {item.kind}{again} to {item.project}: {item.file_path or _NONE}")
+
+
+def why_text(view: WhyView) -> str:
+    """Return a story: its rows, what each read found below them, and what is known now."""
+    what = "row" if view.kind == "row" else view.kind
+    length = id_length(step.id for step in view.steps)
+    cells = [
+        (
+            f"{step.branch}@{step.position}",
+            step.id[:length],
+            utc(step.at_ms),
+            escaped(step.type.rpartition(".v")[0] or step.type),
+            escaped(step.said) + (" <- asked for" if step.asked else ""),
+        )
+        for step in view.steps
+    ]
+    lines = [escaped(f"{short(view.reference)} {what}, in {view.path} branch {view.branch}, session {view.session}")]
+    for line, step in zip(table(cells), view.steps, strict=True):
+        lines += [line, *(f"        {escaped(detail)}" for detail in step.details)]
+    lines.append(escaped(f"known: {view.known.status.replace('_', ' ')}: {view.known.text}"))
+    if view.known.next_step is not None:
+        lines.append(escaped(f"next: {view.known.next_step}"))
+    return "\n".join(lines)
 
 
 def audit_text(view: AuditView, asked: int, words: Mapping[str, str]) -> str:

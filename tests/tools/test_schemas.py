@@ -42,7 +42,8 @@ def test_every_part_of_them_is_closed() -> None:
 @pytest.mark.parametrize("command", CLI_SHAPES)
 def test_what_a_command_prints_is_of_its_shape(tmp_path: Path, command: str) -> None:
     path = stories.forked().write(tmp_path / "a.journal")
-    ran = run(command, path, *(["@"] if command == "show" else []), "--json")
+    named = {"show": [path, "@"], "why": ["@", "--in", path]}
+    ran = run(command, *named.get(command, [path]), "--json")
     printed = ran.lines if command == "log" else ran.json if command == "unproven" else [ran.json]
     assert printed
     for each in printed:
