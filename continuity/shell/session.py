@@ -30,8 +30,8 @@ from journal.events.lifecycle import Level, OpenReason
 from journal.ids import JournalId, ProjectName
 from journal.row import Header, WriterRecord
 
-type Asked = Literal["due", "kept", "nothing"]
-"""What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new."""
+type Asked = Literal["due", "kept", "nothing", "unrecorded"]
+"""What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new, it is on no record."""
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +159,11 @@ class Session:
             if ledger is None:
                 return "nothing"
             digest, bodies = kept(focus) if focus else (None, {})
-            rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
+            try:
+                rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
+            except JournalError as error:
+                self.desk.unrecorded(error)
+                return "unrecorded"
             if ledger.state.unsaved_tip is None:
                 return "nothing"
             self._want_server(at_once=True)

@@ -133,6 +133,8 @@ def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | 
                 living.presence.say("checkpoint", session.blocked or "There is nothing new to save.")
             case "due":
                 living.presence.say("checkpoint", "A checkpoint is being made.")
+            case "unrecorded":
+                living.presence.say("checkpoint", f"No checkpoint is made: {session.desk.trouble}.", "warning")
 
     living.owner.spawn("checkpoint", request)
     return None

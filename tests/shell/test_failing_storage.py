@@ -323,3 +323,21 @@ async def test_a_session_that_begins_while_another_process_makes_its_journal_mak
             await talk.saved("two")
         assert list(path.parent.glob("*.journal")) == [path]
         assert talk.state == replayed(path)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_person_who_asks_for_a_checkpoint_meanwhile_is_told_that_none_is_made(
+    tmp_path: Path, fault: str
+) -> None:
+    breaks, why = FAULTS[fault]
+    async with rig(tmp_path, cadence={"characters": 100_000, "minutes": 60}) as process:
+        talk = await process.open()
+        await talk.turn("one")
+        async with breaks(ledger_of(talk)):
+            assert await talk.session.request("command") == "unrecorded"
+            assert talk.session.desk.trouble == why
+            await talk.session.ending(BOUND)
+            assert process.memory.calls()["write_note"] == 0
+        assert await talk.session.request("command") == "due"
+        await talk.settle()
+        assert process.memory.calls()["write_note"] == 1
