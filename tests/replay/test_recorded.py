@@ -52,3 +52,20 @@ def test_it_is_as_sound_as_it_was(journal: Path, snapshot: SnapshotAssertion) ->
     ran = run("audit", journal)
     assert ran.code == 0, ran.out
     assert ran.out == snapshot
+
+
+def test_each_of_its_writes_has_its_story(
+    journal: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(journal.parent)
+    sent = [line for line in run("log", journal.name, "--json").lines if line["type"] == "write-intended.v1"]
+    assert sent
+    for identity in dict.fromkeys(line["data"]["capture_id"] for line in sent):
+        ran = run("why", identity[:10], "--in", journal.name)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out == snapshot(name=identity[:10])
+
+
+def test_what_it_left_open_is_still_open(journal: Path, snapshot: SnapshotAssertion) -> None:
+    left = run("unproven", journal, "--json").json
+    assert [(each["reference"], each["status"], each["why"], each["next_step"]) for each in left] == snapshot
