@@ -331,6 +331,11 @@ def test_a_capture_that_is_under_way_is_not_settled_by_a_person() -> None:
     given(*READY).when(resolution("abandon")).rejected("the capture is ready: nothing to settle")
 
 
+def test_a_capture_that_is_settled_for_good_or_was_never_begun_is_not_settled_by_a_person() -> None:
+    for history in ((opened(),), SAVED):
+        given(*history).when(resolution("abandon")).rejected("no such capture is open on this branch")
+
+
 # -- adoption ----------------------------------------------------------------
 
 
