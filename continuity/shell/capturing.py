@@ -299,7 +299,7 @@ def _tell(desk: Desk, outcome: WriteOutcome) -> None:
         case "accepted":
             desk.voice.say("save", f"Checkpoint saved: {outcome.file_path} (answered by the server).")
         case "refused":
-            desk.voice.say("save", f"The server refused the checkpoint ({outcome.code}). See /bm-status.", "warning")
+            desk.voice.say("save", f"The server refused the checkpoint ({outcome.code}). See /bm-pending.", "warning")
         case "unknown":
             desk.voice.say(
                 "save",

@@ -29,9 +29,12 @@ _SAID = {
         "info",
     ),
     "present_twin": ("An interrupted save was settled by reading: another process saved the same at {path}.", "info"),
-    "conflicted": ("A save met another note at {path}; nothing was overwritten. See /bm-status.", "warning"),
+    "conflicted": ("A save met another note at {path}; nothing was overwritten. See /bm-pending.", "warning"),
     "absent_open": ("An interrupted save was not found yet and may still land; it will be read again.", "warning"),
-    "absent_final": ("An interrupted save never landed, and no longer can. Its text is kept.", "warning"),
+    "absent_final": (
+        "An interrupted save never landed, and no longer can. Its text is kept; see /bm-pending.",
+        "warning",
+    ),
     "unreachable": ("An interrupted save could not be looked for; it will be read again.", "warning"),
 }
 

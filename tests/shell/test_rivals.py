@@ -107,7 +107,7 @@ async def test_a_stranger_at_the_address_is_named_once_and_no_start_speaks_of_it
         process.mind.gate.set()
         await talk.settle()
         assert process.voice.on("settle") == [
-            f"A save met another note at {path}; nothing was overwritten. See /bm-status."
+            f"A save met another note at {path}; nothing was overwritten. See /bm-pending."
         ]
         assert [c.status for c in talk.state.captures] == ["conflicted"]
     for _ in range(2):
