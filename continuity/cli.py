@@ -26,6 +26,7 @@ from continuity.console import (
     out,
     say,
 )
+from continuity.settle_commands import probe, resolve
 
 if TYPE_CHECKING:
     from continuity.places import Places
@@ -252,3 +253,7 @@ def _write(planned: Plan) -> None:
     except OSError as error:
         fail(f"{planned.path}: {error.strerror}", "nothing was written", UNREADABLE)
     out("done; Tau loads it at its next start, or after /reload")
+
+
+main.add_command(probe)
+main.add_command(resolve)

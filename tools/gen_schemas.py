@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from continuity.settle_shapes import SETTLE_SHAPES
 from journal.codec import TAGS
 from replay.shapes import CLI_SHAPES
 
@@ -29,6 +30,8 @@ def schemas() -> Iterator[tuple[str, str]]:
     for command, shape in CLI_SHAPES.items():
         each = _of(shape)
         yield f"schemas/cli/{command}.json", _text(_list_of(each) if command == "unproven" else each)
+    for command, view in SETTLE_SHAPES.items():
+        yield f"schemas/cli/{command}.json", _text(_of(view))
     yield "schemas/cli/paths.json", _text(_paths())
 
 

@@ -1,0 +1,272 @@
+"""What a person at a shell asks of a memory server about one open thing: read it now, or write it again.
+
+The journal is attended only while nobody else works in it. A server is started
+for the question and gone when it is answered, whatever interrupts it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import anyio
+import anyio.to_thread
+
+from continuity.capture import PublicMessage
+from continuity.commands import CommandRejected, Resolve, ResolveCall
+from continuity.due import Submit
+from continuity.memory.liveness import identify
+from continuity.memory.server import ServerSpec
+from continuity.pending import Open, open_items
+from continuity.profile import Profile
+from continuity.shell import capturing
+from continuity.shell.clock import SystemClock
+from continuity.shell.desk import Desk
+from continuity.shell.ledger import Ledger
+from continuity.shell.link import MemoryLink
+from continuity.shell.owner import Owner
+from continuity.shell.ports import ModelAnswer, ModelFailed, PathView, Voice
+from continuity.shell.settings import Settings
+from continuity.shell.unattended import Left, Settled, Visitor, held, left, opened, settle
+from continuity.state import Capture
+from journal.errors import JournalError
+from journal.events import SessionOpened, ToolCalled, WriteAnswered
+from journal.ids import BranchId, CallId, EntryId, Sha256, WriterId
+from journal.reader import open_reader
+from journal.row import WriterRecord
+
+
+class Standing(NamedTuple):
+    """One open thing, and the journal it stands in."""
+
+    left: Left
+    item: Open
+
+    @property
+    def reference(self) -> str:
+        return self.item.reference
+
+    @property
+    def capture(self) -> Capture | None:
+        """The write, if it is one."""
+        captures = self.left.states[self.item.branch].captures
+        return next((each for each in captures if each.capture_id == self.item.reference), None)
+
+
+class Found(NamedTuple):
+    """Everything open in some journals, and what could not be read of them."""
+
+    standing: tuple[Standing, ...]
+    troubles: tuple[tuple[Path, JournalError], ...]
+
+
+def everything_open(where: Path) -> Found:
+    """Return what is open in the journal at `where`, or in those in that folder and below it. Blocking.
+
+    Raises:
+        OSError: The folder cannot be looked into.
+    """
+    paths = sorted(where.rglob("*.journal")) if where.is_dir() else [where]
+    standing: list[Standing] = []
+    troubles: list[tuple[Path, JournalError]] = []
+    for path in paths:
+        try:
+            found = left(path)
+        except JournalError as error:
+            troubles.append((path, error))
+            continue
+        standing += [
+            Standing(found, item) for branch, state in found.states.items() for item in open_items(branch, state)
+        ]
+    return Found(tuple(standing), tuple(troubles))
+
+
+def target_of(path: Path, branch: BranchId, call_id: CallId) -> str | None:
+    """Return what a forwarded call was aimed at, masked as it is kept; None if it was erased. Blocking.
+
+    Raises:
+        JournalError: It cannot be read.
+    """
+    with open_reader(path) as reader:
+        for row in reader.verified(branch):
+            if isinstance(row.event, ToolCalled) and row.event.call_id == call_id:
+                return reader.body(row.event.target_sha256)
+    return None
+
+
+def visitor() -> Visitor:
+    """Return this process as journals know it."""
+    ours = version("tau-continuity")
+    writer = WriterRecord(writer=WriterId(secrets.token_hex(16)), process=identify(os.getpid()))
+    return Visitor("settle", f"continuity {ours}"[:200], ours[:200], writer, SystemClock())
+
+
+@asynccontextmanager
+async def serving(spec: ServerSpec, seconds: float) -> AsyncGenerator[MemoryLink]:
+    """Have the one memory server for the length of the block; nothing of it is left afterwards."""
+    link = MemoryLink(spec, seconds, lambda _: None)
+    owner = Owner(lambda _, __: None)  # the link says itself why it is down
+    owner.spawn("memory", link.run, daemon=True)
+    try:
+        yield link
+    finally:
+        with anyio.CancelScope(shield=True):
+            await owner.close()
+
+
+# -- reading now -------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What a read brought; `settled` is None when no server could be asked, and `error` says why."""
+
+    settled: Settled | None
+    error: str | None = None
+    again: bool = False
+    """Somebody worked in the journal meanwhile, so everything was read twice."""
+
+
+async def read(wanted: Standing, spec: ServerSpec, seconds: float, comes: Visitor) -> Asked:
+    """Read what became of one write, and record it unless the journal has a writer.
+
+    Raises:
+        MovedOn, NoServer, JournalError: As `unattended.settle` does.
+    """
+    rounds = [0]
+
+    def again() -> None:
+        rounds.append(1)
+
+    def only(found: Left) -> Sequence[tuple[BranchId, Capture]]:
+        captures = found.states[wanted.item.branch].captures
+        return [(wanted.item.branch, each) for each in captures if each.capture_id == wanted.item.reference]
+
+    async with serving(spec, seconds) as link:
+        if await link.up(seconds) is None:
+            return Asked(None, link.error or "no answer in time")
+        return Asked(await settle(wanted.left.path, only, link, comes, again=again), again=len(rounds) > 1)
+
+
+# -- deciding ----------------------------------------------------------------
+
+
+class Rewriting(NamedTuple):
+    """What a new attempt needs besides the journal."""
+
+    spec: ServerSpec
+    settings: Settings
+    voice: Voice
+
+
+class Sent(NamedTuple):
+    """What became of a new attempt; without an `answer` it is owed by the session's next start."""
+
+    answer: WriteAnswered | None
+    error: str | None = None
+
+
+async def decided(
+    wanted: Standing,
+    command: Resolve | ResolveCall,
+    bodies: Mapping[Sha256, str],
+    comes: Visitor,
+    rewriting: Rewriting | None = None,
+) -> Sent | None:
+    """Record a person's decision; with `rewriting`, write again at once what it allows to be written again.
+
+    Raises:
+        CommandRejected: The state does not allow it; nothing of it was recorded.
+        MovedOn, JournalError: Nothing of it was recorded.
+    """
+    branch = wanted.item.branch
+    async with held(wanted.left, [branch], comes) as ledger, opened(ledger, branch, comes):
+        await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
+        if rewriting is None:
+            return None
+        return await _sent(wanted, ledger, comes, rewriting)
+
+
+async def _sent(wanted: Standing, ledger: Ledger, comes: Visitor, how: Rewriting) -> Sent:
+    """Submit through the normal way: the intent on disk first, create-only, from the text that is kept."""
+    branch, began = wanted.item.branch, ledger.states[wanted.item.branch].position
+    capture = next(c for c in ledger.states[branch].captures if c.capture_id == wanted.item.reference)
+    async with serving(how.spec, how.settings.timeout_seconds) as link:
+        if await link.up(how.settings.timeout_seconds) is None:
+            return Sent(None, link.error or "no answer in time")
+        desk = await _desk(wanted, ledger, link, comes, how)
+        try:
+            await capturing.submit(desk, Submit(capture.capture_id, capture.attempt), branch)
+        except CommandRejected as rejected:
+            return Sent(None, rejected.reason)
+    answer = await anyio.to_thread.run_sync(_answer, ledger.path, branch, began)
+    return Sent(answer, None if answer is not None else "it was not sent")
+
+
+def _answer(path: Path, branch: BranchId, after: int) -> WriteAnswered | None:
+    with open_reader(path) as reader:
+        rows = [row.event for row in reader.verified(branch) if row.position > after]
+    return next((event for event in reversed(rows) if isinstance(event, WriteAnswered)), None)
+
+
+async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visitor, how: Rewriting) -> Desk:
+    """The session's working table, as its journal describes it; nothing of today's settings says how it is filed."""
+    before, state = wanted.capture, wanted.left.states[wanted.item.branch]
+    intent = before.intent if before is not None else None
+    text = await ledger.journal.body(intent.event.metadata_sha256) if intent is not None else None
+    metadata = cast("dict[str, str]", json.loads(text)) if text is not None else {}
+    told = _Told(metadata)
+    if state.opened is None or before is None:
+        raise CommandRejected("resolve", "no session ever opened this branch")
+    return Desk(
+        session_id=wanted.left.header.session_id,
+        profile=_profile(state.opened, before.project, metadata),
+        settings=how.settings,
+        clock=comes.clock,
+        writer=comes.writer,
+        link=link,
+        source=told,
+        model=told,
+        voice=how.voice,
+        ledger=ledger,
+    )
+
+
+def _profile(own: SessionOpened, project: str, metadata: Mapping[str, str]) -> Profile:
+    """How the session filed its work; where its checkout was is told by the attempt before, if that is kept."""
+    root = metadata.get("repo_root")
+    return Profile(
+        kind="coding" if own.profile.kind == "coding" and root else "general",
+        project=project,
+        read_projects=(),
+        repository=own.profile.repository,
+        root=root,
+        scope=own.profile.scope,
+        cwd=metadata.get("cwd", ""),
+        checkpoint_folder=own.profile.folder,
+    )
+
+
+class _Told:
+    """What the attempt before told of its session, which is not here: when it began and ended. Of its messages nothing."""
+
+    def __init__(self, metadata: Mapping[str, str]) -> None:
+        times = (metadata.get("started"), metadata.get("ended"))
+        self._times = [round(datetime.fromisoformat(each).timestamp() * 1000) for each in times if each]
+
+    async def view(self, anchor: object | None) -> PathView:
+        del anchor
+        return PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset(), certain=False)
+
+    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        return tuple(PublicMessage(entry_id=tip, role="assistant", text="", at_ms=at_ms) for at_ms in self._times)
+
+    async def summarize(self, text: str, *, instructions: str, timeout: float) -> ModelAnswer:
+        del text, instructions, timeout
+        raise ModelFailed("no-session")
