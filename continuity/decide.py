@@ -50,6 +50,7 @@ from journal.events import (
     SynthesisAdvanced,
     SynthesisFailed,
     SynthesisFinished,
+    ToolAnswered,
     ToolResolved,
     WorkSettled,
     WriteAnswered,
@@ -341,6 +342,9 @@ def _observe(state: State, fact: Observed) -> Events:
             return (fact, *_compaction(state))
         case BasisTaken():
             return (_basis(state, fact),)
+        case ToolAnswered():
+            open_still = any(call.call_id == fact.call_id and not call.unknown for call in state.calls)
+            return (fact,) if open_still else ()
         case MemoryConnected():
             return () if state.connection == fact else (fact,)
         case MemoryLost():

@@ -269,6 +269,15 @@ def test_a_person_settles_a_tool_call_whose_outcome_nobody_knows() -> None:
     given(opened(), CALLED, unknown).when(settling()).then(done)
 
 
+def test_the_outcome_of_a_tool_call_is_recorded_once() -> None:
+    def outcome(code: str) -> ToolAnswered:
+        return ToolAnswered(call_id=CallId("call-1"), outcome="unknown", code=code)
+
+    given(opened(), CALLED).when(Observe(outcome("timeout"))).then(outcome("timeout"))
+    given(opened(), CALLED, outcome("timeout")).when(Observe(outcome("interrupted"))).then()
+    given(opened()).when(Observe(outcome("timeout"))).then()
+
+
 def test_a_tool_call_that_is_on_its_way_is_nobodys_to_settle() -> None:
     given(opened(), CALLED).when(settling()).rejected("it is not answered yet")
 
