@@ -188,8 +188,8 @@ def _details(reader: Reader, event: Event, wanted: Wanted | None) -> Iterator[st
         case CaptureProbed():
             if wanted is not None:
                 yield from (observation(seen, wanted) for seen in event.observations)
-            index = "the index was seen to work" if event.index_proven else "the index proves nothing"
-            yield f"the server it was sent through: {event.writing_server}; project {event.project_source}; {index}"
+            index = "; its index was seen to work" if event.index_proven else ""
+            yield f"the server it was sent through: {event.writing_server}; project {event.project_source}{index}"
         case CaptureResolved() | ToolResolved():
             reason = reader.body(event.reason_sha256)
             if reason:
