@@ -362,6 +362,11 @@ def test_a_conflict_can_still_be_settled_by_reading() -> None:
     assert status(state_after(*DOUBTED, probed("conflicted", rival), probed("present_same", seen()))) == "confirmed"
 
 
+def test_a_lost_write_that_turns_up_is_confirmed() -> None:
+    lost = (*DOUBTED, probed("absent_final", *NOWHERE))
+    assert status(state_after(*lost, probed("present_same", seen()))) == "confirmed"
+
+
 def test_a_probe_of_a_capture_that_was_never_sent_changes_nothing() -> None:
     assert status(state_after(*READY, probed("present_same", seen()))) == "ready"
 
