@@ -25,6 +25,7 @@ from journal.errors import (
     StorageFailed,
 )
 from journal.row import FIRST_BRANCH, Header
+from journal.statements import INSERT_BRANCH
 
 FORMAT = 1
 APPLICATION_ID = int.from_bytes(b"TCJR")
@@ -37,10 +38,6 @@ BUSY_AGAIN_SECONDS = 0.2
 
 SAFETY = {"synchronous": 2, "secure_delete": 1, "trusted_schema": 0, "journal_size_limit": 4 * 2**20}
 """What a writer sets on its connection, and reads back. 2 is FULL: a commit is on the disk before it returns."""
-
-INSERT_BRANCH = "INSERT INTO branches (branch, parent, fork_position, genesis) VALUES (?, ?, ?, ?)"
-INSERT_EVENT = "INSERT INTO events (branch, position, at_ms, tip, cause, type, payload, digest) VALUES "
-INSERT_BODY = "INSERT INTO bodies (digest, text) VALUES (?, ?)"
 
 _SIDECARS = ("", "-wal", "-shm")
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

@@ -18,7 +18,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from journal import chain, codec, disk
+from journal import chain, codec, disk, statements
 from journal.errors import EventDamaged, ImportRefused, JournalDamaged, NotAnExport, UnknownEvent
 from journal.ids import BranchId, EntryId, JournalId, SessionId, Sha256
 from journal.reader import Reader
@@ -68,7 +68,7 @@ class _EndLine(_Line, frozen=True, kw_only=True, tag="end"):
     bodies: int
 
 
-_INSERT_ONE = disk.INSERT_EVENT + "(?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_ONE = statements.INSERT_EVENT + "(?, ?, ?, ?, ?, ?, ?, ?)"
 
 type _AnyLine = _HeaderLine | _BranchLine | _EventLine | _BodyLine | _EndLine
 
@@ -222,7 +222,7 @@ class _Import:
         found = chain.genesis(header, line.branch, line.parent, line.fork_position, at_fork)
         if line.branch != len(self._branches) + 1 or found.hex() != line.genesis:
             raise self._refused("the branch does not begin as header and parent say")
-        connection.execute(disk.INSERT_BRANCH, (line.branch, line.parent, line.fork_position, found))
+        connection.execute(statements.INSERT_BRANCH, (line.branch, line.parent, line.fork_position, found))
         self._branches.append(
             BranchRow(branch=line.branch, parent=line.parent, fork_position=line.fork_position, genesis=line.genesis)
         )
@@ -266,7 +266,7 @@ class _Import:
     def _take_body(self, line: _BodyLine, connection: sqlite3.Connection) -> None:
         if line.digest <= self._last_body or chain.body_digest(line.text) != line.digest:
             raise self._refused("the body is another text, or bodies are not in the order of their digests")
-        connection.execute(disk.INSERT_BODY, (bytes.fromhex(line.digest), line.text))
+        connection.execute(statements.INSERT_BODY, (bytes.fromhex(line.digest), line.text))
         self._last_body = line.digest
         self._bodies += 1
 

@@ -11,7 +11,7 @@ from journal.ids import BranchId, Sha256
 from journal.row import Record, Row, pack_tip
 
 type Stored = tuple[int, int, int, bytes | str | None, bytes | None, str, str, bytes]
-"""The columns of one event, in the order of `disk.INSERT_EVENT`."""
+"""The columns of one event, in the order of `statements.INSERT_EVENT`."""
 
 TIP_LIMIT = 200
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from journal import chain, disk
+from journal import chain
 from journal.errors import EventRejected
 from journal.ids import Sha256
 from journal.seal import Stored
 
 type Value = str | bytes | int | None
 type Statement = tuple[str, tuple[Value, ...]]
+
+INSERT_BRANCH = "INSERT INTO branches (branch, parent, fork_position, genesis) VALUES (?, ?, ?, ?)"
+INSERT_EVENT = "INSERT INTO events (branch, position, at_ms, tip, cause, type, payload, digest) VALUES "
+INSERT_BODY = "INSERT INTO bodies (digest, text) VALUES (?, ?)"
 
 _ROWS_AT_ONCE = 1000
 
@@ -28,7 +32,7 @@ def keeping(bodies: Mapping[Sha256, str]) -> Iterable[Statement]:
             raise EventRejected("a body holds a lone surrogate; nothing was written") from error
         if named != digest:
             raise EventRejected("a body is not what its digest names; nothing was written")
-        yield disk.INSERT_BODY, (bytes.fromhex(digest), text)
+        yield INSERT_BODY, (bytes.fromhex(digest), text)
 
 
 def erasing(digests: Sequence[Sha256]) -> Iterable[Statement]:
@@ -42,4 +46,4 @@ def inserting(stored: Sequence[Stored]) -> Iterable[Statement]:
     for start in range(0, len(stored), _ROWS_AT_ONCE):
         block = stored[start : start + _ROWS_AT_ONCE]
         values = tuple(value for row in block for value in row)
-        yield disk.INSERT_EVENT + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(block)), values
+        yield INSERT_EVENT + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(block)), values

@@ -38,7 +38,7 @@ from journal.events import WriteIntended
 from journal.ids import BranchId, JournalId, SessionId, Sha256
 from journal.row import FIRST_BRANCH, BranchRow, Header, Record, Row
 from journal.seal import seal
-from journal.statements import Statement, Value, erasing, inserting, keeping
+from journal.statements import INSERT_BRANCH, Statement, Value, erasing, inserting, keeping
 
 # It would write parameters, and so texts, into the log of whoever turns on debugging.
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)
@@ -198,7 +198,7 @@ class Journal:
             branch = BranchId(len(self._branches) + 1)
             genesis = chain.genesis(self.header, branch, owner, position, digest)
             sealed = list(seal(branch, position, genesis, records))
-            begin: Statement = (disk.INSERT_BRANCH, (branch, owner, position, genesis))
+            begin: Statement = (INSERT_BRANCH, (branch, owner, position, genesis))
             statements = [*keeping(bodies), begin, *inserting([stored for _, stored in sealed])]
             await self._commit(statements, branch, position, records)
             rows = tuple(row for row, _ in sealed)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 BEGINNER = """
 import sqlite3, sys
 from pathlib import Path
-from journal import chain, disk
+from journal import chain, disk, statements
 from journal.errors import JournalExists
 from journal.lock import JournalLock
 from tests.journal.kit import HEADER, MAIN, WRITER
@@ -32,7 +32,7 @@ from tests.journal.kit import HEADER, MAIN, WRITER
 def fill(connection: sqlite3.Connection) -> None:
     print("half", flush=True)
     sys.stdin.readline()
-    connection.execute(disk.INSERT_BRANCH, (MAIN, None, 0, chain.genesis(HEADER, MAIN)))
+    connection.execute(statements.INSERT_BRANCH, (MAIN, None, 0, chain.genesis(HEADER, MAIN)))
 
 lock = JournalLock.acquire(Path(sys.argv[1]), WRITER)
 try:

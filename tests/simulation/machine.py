@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from continuity.memory.liveness import Member, Place, Sight
-from journal import disk
+from journal import statements
 from journal.events.lifecycle import Process
 from tests.simulation.world import Actor, Died, World, turn
 
@@ -145,9 +145,9 @@ class InLine:
         if fault is not None and fault != "held":
             raise _error(fault)
         found = real.execute(sql, parameters).fetchall()
-        if sql.startswith(disk.INSERT_BRANCH[:20]):
+        if sql.startswith(statements.INSERT_BRANCH[:20]):
             self._open.branches.append(tuple(parameters))
-        if sql.startswith(disk.INSERT_EVENT):
+        if sql.startswith(statements.INSERT_EVENT):
             self._open.rows += [tuple(parameters[start : start + 8]) for start in range(0, len(parameters), 8)]
         if not real.in_transaction:
             self._tell()
