@@ -19,6 +19,7 @@ from continuity.shell.link import MemoryLink
 from continuity.shell.opening import policy_values
 from continuity.shell.ports import ModelAnswer, ModelFailed, PathView, Voice
 from continuity.shell.settings import Settings
+from continuity.shell.settling import Settling
 from journal.disk import FORMAT
 from journal.errors import JournalError
 from journal.ids import EntryId, JournalId
@@ -37,6 +38,8 @@ class AdHoc:
         self._turn = anyio.Lock()
         self._desk: Desk | None = None
         self._closed = False
+        self.settling: Settling | None = None
+        """A person's say over the calls recorded there, once it was made."""
 
     @property
     def path(self) -> Path | None:
@@ -54,6 +57,7 @@ class AdHoc:
             if self._closed:
                 raise CommandRejected("ad-hoc", "the process ends")
             desk = self._desk or await self._made(link, places, profile, settings)
+            self.settling = self.settling or Settling(desk, lambda: None)
             self._desk, desk.link, desk.profile, desk.settings = desk, link, profile, settings
             return desk
 

@@ -36,13 +36,18 @@ class CannotSettle(Exception):
 
 
 class Settling:
-    """A person's say over what is open in one session, on whatever branch of it."""
+    """A person's say over what is open in one journal that this process writes, on whatever branch of it."""
 
     def __init__(self, desk: Desk, wake: Callable[[], None]) -> None:
         """`wake` makes the machine look again at what it owes."""
         self._desk = desk
         self._wake = wake
         self._asked = count(1)
+
+    @property
+    def can_record(self) -> bool:
+        """There is a journal, and it is this process's to write."""
+        return self._desk.ledger is not None
 
     @property
     def items(self) -> tuple[Open, ...]:
@@ -160,7 +165,7 @@ class Settling:
 
     def _say(self, text: str, level: NoticeLevel = "info") -> None:
         """Say it even if it is what was said last: somebody asked again."""
-        self._desk.voice.say(f"pending:{next(self._asked)}", text, level)
+        self._desk.voice.say(f"pending:{self._desk.session_id}:{next(self._asked)}", text, level)
 
 
 _DONE: dict[Decision, str] = {

@@ -115,7 +115,7 @@ def _shown(living: Resident, boundaries: TauBoundaries) -> str:
 
 
 def _open(living: Resident, boundaries: TauBoundaries, arguments: str) -> str:
-    return pending(boundaries.session, living.owner, living.clock.now_ms(), arguments)
+    return pending(boundaries.session, living.adhoc.settling, living.owner, living.clock.now_ms(), arguments)
 
 
 def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import get_args
 
-from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, next_step, why
+from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, matching, next_step, why
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
 from continuity.shell.settling import CannotSettle, Settling, named
@@ -16,26 +17,39 @@ DESCRIPTION = "What is not settled: list it, read it now, decide it"
 DECISIONS: tuple[Decision, ...] = get_args(Decision.__value__)
 
 
-def pending(session: Session | None, owner: Owner, now_ms: int, arguments: str) -> str:
-    """Return what is shown at once; reads and decisions go on under `owner`, and what comes of them is said later."""
-    if session is None:
-        return "Nothing of this session is kept, for it has no file: nothing can be pending."
-    if session.desk.ledger is None:
+def pending(session: Session | None, adhoc: Settling | None, owner: Owner, now_ms: int, arguments: str) -> str:
+    """Return what is shown at once; reads and decisions go on under `owner`, and what comes of them is said later.
+
+    `adhoc` is for the calls in this process's own journal, if one was made.
+    """
+    known = (session.settling if session is not None else None, adhoc)
+    journals = [each for each in known if each is not None and each.can_record]
+    if not journals:
         return _without_journal(session)
     word, _, rest = arguments.strip().partition(" ")
     try:
         if not word:
-            return _listed(session.settling.items, now_ms)
+            unknown = session is not None and not session.settling.can_record
+            listed = _listed([item for each in journals for item in each.items], now_ms)
+            return f"{_without_journal(session)}\nIn this process's own journal:\n{listed}" if unknown else listed
         if word == "probe":
-            return _probe(session.settling, owner, rest.split())
+            return _probe(journals, owner, rest.split())
         if word in DECISIONS:
-            return _decide(session.settling, owner, word, rest.strip())
+            return _decide(journals, owner, word, rest.strip())
     except (NoSuchOpen, SeveralOpen, CannotSettle) as error:
         return f"{error}; {error.hint}. Nothing was done."
     return f"{word!r} is none of its words: {USAGE}"
 
 
-def _without_journal(session: Session) -> str:
+def _of(journals: Sequence[Settling], reference: str) -> tuple[Settling, str]:
+    """The journal in which `reference` names something, and its whole identity."""
+    item = matching([item for each in journals for item in each.items], reference)
+    return next((each, item.reference) for each in journals if item in each.items)
+
+
+def _without_journal(session: Session | None) -> str:
+    if session is None:
+        return "Nothing is pending: this session has no file, and no call that changes memory was made yet."
     if session.blocked is not None:
         return f"What is pending cannot be told: {session.blocked}."
     if not session.begun:
@@ -43,26 +57,34 @@ def _without_journal(session: Session) -> str:
     return "Nothing is pending: this session's journal begins with the first prompt."
 
 
-def _probe(settling: Settling, owner: Owner, words: list[str]) -> str:
+def _probe(journals: Sequence[Settling], owner: Owner, words: Sequence[str]) -> str:
     if len(words) > 1:
         return f"probe takes one reference at most: {USAGE}"
-    items = settling.readable(words[0] if words else None)
+    if words:
+        settling, reference = _of(journals, words[0])
+        asked = [(settling, settling.readable(reference))]
+    else:
+        asked = [(each, each.readable(None)) for each in journals]
+    items = [item for _, found in asked for item in found]
     if not items:
         return "No write is open on any branch of this session: there is nothing to read."
-    owner.spawn("pending probe", partial(settling.read, items))
+    for settling, found in asked:
+        if found:
+            owner.spawn("pending probe", partial(settling.read, found))
     return f"Reading now: {', '.join(item.short for item in items)}. What is found is said here."
 
 
-def _decide(settling: Settling, owner: Owner, decision: Decision, words: str) -> str:
-    reference, _, reason = words.partition(" ")
-    if not reference:
+def _decide(journals: Sequence[Settling], owner: Owner, decision: Decision, words: str) -> str:
+    word, _, reason = words.partition(" ")
+    if not word:
         return f"{decision} needs the reference of what it is about: /bm-pending lists them. Nothing was done."
+    settling, reference = _of(journals, word)
     item = settling.decidable(decision, reference)
     owner.spawn(f"pending {decision}", partial(settling.resolve, item, decision, reason))
     return f"Recording: {decision} {named(item)}. It is said here once it is on disk."
 
 
-def _listed(items: tuple[Open, ...], now_ms: int) -> str:
+def _listed(items: Sequence[Open], now_ms: int) -> str:
     if not items:
         return "Nothing is pending on any branch of this session."
     unsure = sum(item.unproven for item in items)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from continuity.capture import address, capture_id, content_digest
 from continuity.due import PROBE_SPACING_MS
+from continuity.shell.adhoc import AdHoc
 from continuity.shell.bridging import forward
 from continuity.tau.pending_command import pending
 from journal.events import CaptureProbed, CaptureResolved, ToolResolved, WriteAnswered, WriteIntended
@@ -31,7 +33,7 @@ MINUTE = 60_000
 
 
 def ask(process: Rig, talk: Talk, words: str = "") -> str:
-    return pending(talk.session, process.owner, process.clock.now_ms(), words)
+    return pending(talk.session, None, process.owner, process.clock.now_ms(), words)
 
 
 async def told(process: Rig, talk: Talk, words: str) -> str:
@@ -138,7 +140,7 @@ async def test_where_nothing_is_open_it_says_so(tmp_path: Path) -> None:
         assert ask(process, talk, "probe") == (
             "No write is open on any branch of this session: there is nothing to read."
         )
-        assert "has no file" in pending(None, process.owner, 0, "probe")
+        assert "has no file" in pending(None, None, process.owner, 0, "probe")
 
 
 async def test_before_the_start_and_while_the_journal_is_blocked_nothing_is_made_up(tmp_path: Path) -> None:
@@ -234,6 +236,7 @@ async def test_without_a_server_nothing_is_read_and_that_is_said(tmp_path: Path)
         os.killpg(connection.process.process_group, signal.SIGKILL)
         await connection.wait_lost()
         assert "nothing was read" in await told(process, talk, "probe")
+        assert "nothing was read" in await told(process, talk, "probe")
         assert len(talk.events(CaptureProbed)) == before
 
 
@@ -320,6 +323,30 @@ async def test_a_call_of_unknown_outcome_is_settled_by_a_person_alone(tmp_path: 
         assert talk.state.calls == ()
         (event,) = talk.events(ToolResolved)
         assert (event.decision, reasons(talk, event)) == ("accept", "I see the note")
+
+
+async def test_a_call_in_the_process_s_own_journal_is_settled_from_any_of_its_sessions(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        adhoc = AdHoc(process.writer, process.clock, process.voice, host="host 1", version="0.1.0")
+        profile = process.settings.profile(tmp_path, tmp_path)
+        process.memory.faults(write_note=["garbage"])
+        recorder = partial(adhoc.desk, process.link, process.places, profile, process.settings)
+        assert await process.link.up(BOUND)
+        await forward(process.link, None, write(1.0), elsewhere=recorder)
+        assert adhoc.settling is not None
+        (item,) = adhoc.settling.items
+        shown = pending(None, adhoc.settling, process.owner, 0, "")
+        assert f"{item.short} (call of write_note)" in shown
+        unstarted = process.session(Conversation())
+        assert "journal is being opened" in pending(unstarted.session, adhoc.settling, process.owner, 0, "")
+        assert item.short in pending(unstarted.session, adhoc.settling, process.owner, 0, "")
+        pending(None, adhoc.settling, process.owner, 0, f"abandon {item.short}")
+        await until(lambda: said(process), "what came of it")
+        assert "is given up" in said(process)[-1]
+        assert adhoc.settling.items == ()
+        await adhoc.close("quit")
+        assert adhoc.path is None
+        assert "no call that changes memory" in pending(None, adhoc.settling, process.owner, 0, "")
 
 
 async def test_a_decision_that_cannot_be_recorded_is_said_and_changes_nothing(tmp_path: Path) -> None:
