@@ -271,7 +271,7 @@ class SeveralOpen(Exception):
         self.reference = reference
         self.found = tuple(found)
         same = len(set(found)) == 1
-        self.hint = "name one journal" if same else f"type more of one: {', '.join(sorted(set(found)))}"
+        self.hint = "name one journal with --in" if same else f"type more of one: {', '.join(sorted(set(found)))}"
 
 
 def matching[T: Referenced](items: Sequence[T], reference: str) -> T:

@@ -377,4 +377,4 @@ def test_a_name_of_several_says_which() -> None:
     assert raised.value.hint == "type more of one: abcd01, abcd11"
     with pytest.raises(SeveralOpen) as copies:
         matching(named("abcd01", "abcd01"), "abcd01")
-    assert copies.value.hint == "name one journal"
+    assert copies.value.hint == "name one journal with --in"
