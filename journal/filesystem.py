@@ -24,6 +24,8 @@ _REMOTE = frozenset(
 )
 _REMOTE_BEGINNINGS = ("nfs", "smb", "fuse.", "macfuse", "osxfuse")
 """`fuseblk` is a local disk: NTFS, mostly."""
+_LOCAL = frozenset({"fuse.fuse-overlayfs"})
+"""What a container without root's rights has for its own disk."""
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -81,7 +83,7 @@ def file_system(path: Path) -> str | None:
 def keeps_journals(kind: str | None) -> bool:
     """Whether a journal may be written on a file system of this kind; one of an unknown kind is given the chance."""
     name = (kind or "").lower()
-    return name not in _REMOTE and not name.startswith(_REMOTE_BEGINNINGS)
+    return name in _LOCAL or (name not in _REMOTE and not name.startswith(_REMOTE_BEGINNINGS))
 
 
 def require_local(path: Path) -> None:

@@ -66,7 +66,10 @@ def test_a_file_system_behind_something_else_keeps_no_journal(kind: str) -> None
     assert not keeps_journals(kind)
 
 
-@pytest.mark.parametrize("kind", "ext4 xfs btrfs zfs tmpfs overlay apfs hfs fuseblk ntfs3 exfat f2fs bcachefs".split())
+LOCAL = "ext4 xfs btrfs zfs tmpfs overlay fuse.fuse-overlayfs apfs hfs fuseblk ntfs3 exfat f2fs bcachefs".split()
+
+
+@pytest.mark.parametrize("kind", LOCAL)
 def test_a_local_one_does(kind: str) -> None:
     assert keeps_journals(kind)
 
