@@ -116,8 +116,14 @@ def _command(
 
 
 async def _address(ask: Questions, capture: Capture) -> tuple[Observation, ...]:
-    path = capture.path
-    return await probes.by_address(ask.connection, capture.project, path, ask.seconds) if path else ()
+    """Where it was last known to be, or where the server says that it exists; and where it was asked to be."""
+    asked = capture.intent.event.address.file_path if capture.intent is not None else None
+    found: tuple[Observation, ...] = ()
+    for path in dict.fromkeys(path for path in (capture.path, asked) if path):
+        found += await probes.by_address(ask.connection, capture.project, path, ask.seconds)
+        if any(seen.capture_id == capture.capture_id for seen in found):
+            break
+    return found
 
 
 async def _index_proven(ask: Questions, state: State, capture: Capture) -> bool:

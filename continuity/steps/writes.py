@@ -56,7 +56,7 @@ def write_answered(state: State, row: Row, event: WriteAnswered) -> State:
         case "refused":
             return put(state, replace(answered, status="refused"))
         case "unknown":
-            return put(state, replace(doubted(capture), code=event.code))
+            return put(state, replace(doubted(capture), code=event.code, file_path=event.file_path))
         case "not-sent":
             return put(state, replace(capture, status="ready", code=event.code))
         case _:

@@ -226,8 +226,9 @@ class Server:
     def write_note(self, arguments: Record) -> Record:
         path = _path(arguments)
         with self.lock:
-            if path in self.fake.notes:
-                conflict = {"action": "conflict", "error": "NOTE_ALREADY_EXISTS", "file_path": path}
+            taken = self.faults().get("exists_at", path)
+            if taken in self.fake.notes:
+                conflict = {"action": "conflict", "error": "NOTE_ALREADY_EXISTS", "file_path": taken}
                 return {"content": [_text(json.dumps(conflict))], "isError": True}
             metadata: Record = {"type": arguments.get("note_type", "note"), **(arguments.get("metadata") or {})}
             self.fake.put(path, arguments["content"], **metadata)

@@ -94,6 +94,42 @@ async def test_a_capture_that_a_rival_wrote_is_adopted_though_the_index_lags_and
             assert path in status(talk.session, process.link, None, 0)
 
 
+async def test_the_note_is_read_where_the_server_says_that_it_exists(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open(Conversation())
+        process.mind.gate = anyio.Event()
+        await talk.turn("light the lamp")
+        await process.mind.arrived.wait()
+        (capture,) = talk.state.captures
+        path = "Tau/Checkpoints/Kept under another name.md"
+        taken(process.memory, path, capture_id=capture.capture_id, source_tip=capture.source_tip)
+        process.memory.faults(index="lag", exists_at=path)
+        process.mind.gate.set()
+        await talk.settle()
+        assert [a.file_path for a in talk.events(WriteAnswered)] == [path]
+        assert [probe.verdict for probe in talk.events(CaptureProbed)] == ["present_twin"]
+        assert talk.state.checkpoint is not None
+        assert (talk.state.checkpoint.path, talk.state.checkpoint.moved) == (path, True)
+
+
+async def test_a_server_that_names_a_path_with_nothing_there_does_not_hide_our_own_address(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open(Conversation())
+        process.mind.gate = anyio.Event()
+        await talk.turn("light the lamp")
+        await process.mind.arrived.wait()
+        (capture,) = talk.state.captures
+        path, named = f"tau/checkpoints/tau-checkpoint-{capture.capture_id[:20]}.md", "named.md"
+        taken(process.memory, named)
+        taken(process.memory, path, capture_id=capture.capture_id, source_tip=capture.source_tip)
+        process.memory.faults(index="lag", exists_at=named)
+        process.mind.gate.set()
+        await talk.settle()
+        (probe,) = talk.events(CaptureProbed)
+        assert [seen.file_path for seen in probe.observations] == [named, path]
+        assert probe.verdict == "present_twin"
+
+
 async def test_a_stranger_at_the_address_is_named_once_and_no_start_speaks_of_it_again(tmp_path: Path) -> None:
     conversation = Conversation()
     async with rig(tmp_path) as process:
