@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import ClassVar, Literal
 
@@ -99,7 +100,8 @@ class Adopter:
         for one in elsewhere:
             if one.source_tip == tip and one.content_sha256 is not None and one.path is not None:
                 await self._adopt(ledger, ledger.current, _sibling(one, one.content_sha256, one.path))
-                await self._basis_of(ledger, one, path)
+                with suppress(CommandRejected):  # a capture of this branch's own was confirmed at this moment
+                    await self._basis_of(ledger, one, path)
 
     async def _basis_of(self, ledger: Ledger, one: Capture, path: Sequence[EntryId]) -> None:
         """The sibling's handoff is kept in this very journal: no note need be read for it, unless it was edited."""
@@ -224,10 +226,8 @@ class Adopter:
             handoff_sha256=digest,
             edited=checkpoint.edited or seen.content_sha256 != checkpoint.content_sha256,
         )
-        try:
+        with suppress(CommandRejected):  # another checkpoint came meanwhile
             await self._desk.apply(Observe(taken), branch=branch, bodies=bodies)
-        except CommandRejected:
-            return  # another checkpoint came meanwhile
 
     def _state(self, branch: BranchId) -> State | None:
         return self._desk.ledger.states.get(branch) if self._desk.ledger is not None else None

@@ -266,7 +266,9 @@ class Recaller:
         if read is not None and read.outcome == "found" and read.content is not None:
             label: Label = "edited" if checkpoint.edited else "moved" if checkpoint.moved else ""
             return _item(checkpoint, read.content, label, path=read.file_path, checksum=read.checksum)
-        text = await self._desk.body(checkpoint.handoff_sha256)
+        basis = state.handoff
+        taken = basis.sha256 if basis is not None and basis.capture_id == checkpoint.capture_id else None
+        text = await self._desk.body(checkpoint.handoff_sha256 or taken)
         return _item(checkpoint, text, "local copy") if text else None
 
 

@@ -13,7 +13,7 @@ from continuity.places import Places
 from journal.events import BasisTaken, NoteEdited, NoteWithdrawn, ReceiptAdopted, WriteAnswered
 from journal.ids import BranchId, CaptureId, EntryId
 from tests.facts import NOWHERE
-from tests.fakes.host import Conversation
+from tests.fakes.host import HANDOFF, Conversation
 from tests.shell.rig import Rig, Talk, names, recorded, replayed, rig, until
 
 OIL = "Oil, because there is no wind."
@@ -278,6 +278,25 @@ async def test_after_the_journal_was_lost_the_note_is_found_at_its_address(tmp_p
         assert len(process.voice.on("adopted")) == 1
 
 
+async def test_the_text_of_an_adopted_checkpoint_is_recalled_also_while_memory_is_away(tmp_path: Path) -> None:
+    conversation = Conversation()
+    await lost(tmp_path, conversation)
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await process.open(conversation)
+        await talk.prompt("go on")
+        await talk.settle()
+        assert len(talk.events(BasisTaken)) == 1
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        process.memory.faults(initialize="exit")
+        talk = process.session(conversation)
+        await talk.session.start("startup")
+        conversation.compact()
+        prompted = await talk.prompt("and on")
+        assert prompted.brief is not None
+        assert OIL in prompted.brief.brief.text
+        assert "local copy" in prompted.brief.brief.text
+
+
 async def test_a_note_that_was_edited_is_adopted_with_that_label_and_its_present_text(tmp_path: Path) -> None:
     conversation = Conversation()
     await lost(tmp_path, conversation)
@@ -376,7 +395,7 @@ async def test_what_somebody_wrote_into_our_note_is_what_the_next_one_is_made_fr
         assert [taken.edited for taken in talk.events(BasisTaken)] == [True]
 
 
-@pytest.mark.parametrize("spoiled", ["No handoff any more.", "x" * 50_000])
+@pytest.mark.parametrize("spoiled", ["No handoff any more.", HANDOFF.format(next="x" * 50_000)])
 async def test_an_edit_that_left_no_handoff_is_labelled_and_our_own_text_stays_the_basis(
     tmp_path: Path, spoiled: str
 ) -> None:
@@ -390,3 +409,4 @@ async def test_an_edit_that_left_no_handoff_is_labelled_and_our_own_text_stays_t
         await talk.saved("the second thing")
         assert talk.events(BasisTaken) == []
         assert OIL in process.mind.asked[-1]
+        assert "xxxx" not in process.mind.asked[-1]
