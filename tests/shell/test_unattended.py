@@ -14,12 +14,12 @@ from continuity.shell.ledger import Ledger
 from continuity.shell.unattended import MovedOn, held, left, opened, settle
 from journal.errors import JournalDamaged, JournalLocked
 from journal.events import CaptureProbed, SessionClosed, SessionOpened, ToolCalled
-from journal.ids import CallId, ConnectionId, SessionId, Sha256
+from journal.ids import BranchId, CallId, ConnectionId, SessionId, Sha256
 from journal.lock import JournalLock, holder
 from journal.row import FIRST_BRANCH
 from tests.fakes.host import Conversation
 from tests.shell.left_behind import STORED, SWALLOWED, everything, killed, visitor
-from tests.shell.rig import BOUND, Rig, names, recorded, replayed, rig
+from tests.shell.rig import BOUND, Rig, names, recorded, replayed, rig, until
 
 
 async def up(process: Rig) -> None:
@@ -84,8 +84,8 @@ async def test_a_journal_that_has_a_writer_is_read_for_and_never_written_to(tmp_
     assert names(path) == before
 
 
-async def worked_in(path: Path, process: Rig) -> None:
-    """Let somebody record something and go."""
+async def worked_in(path: Path, process: Rig, branch: BranchId = FIRST_BRANCH) -> None:
+    """Let somebody record a call of unknown outcome and go."""
     ledger = await Ledger.open(path, process.writer, process.clock)
     called = ToolCalled(
         call_id=CallId("5" * 32),
@@ -94,7 +94,7 @@ async def worked_in(path: Path, process: Rig) -> None:
         writer=process.writer.writer,
         connection=ConnectionId("connection-9"),
     )
-    await ledger.apply(Observe(called), tip=None)
+    await ledger.apply(Observe(called), tip=None, branch=branch)
     await ledger.close()
 
 
@@ -180,15 +180,27 @@ async def test_every_branch_that_owes_something_is_settled_in_one_visit(tmp_path
     assert [[c.status for c in replayed(path, branch).captures] for branch in (1, 2)] == [["lost"], ["lost"]]
 
 
-async def test_calls_of_writers_that_ended_are_in_doubt_after_a_visit(tmp_path: Path) -> None:
-    path = await killed(tmp_path, STORED)
+async def test_calls_of_writers_that_ended_are_in_doubt_after_a_visit_on_whatever_branch(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        fork_at = await talk.saved("one")
+        await talk.saved("two")
+        conversation.go_to(fork_at)
+        process.memory.faults(write_note=SWALLOWED)
+        await talk.turn("another way")
+        await until(lambda: process.memory.calls()["write_note"] == 3, "the write")
+        path = talk.path
+        await process.kill()
+        process.memory.faults()
     async with rig(tmp_path) as process:
         await worked_in(path, process)
-    assert [call.unknown for call in replayed(path).calls] == [False]
+    assert [call.unknown for call in replayed(path, 1).calls] == [False]
     async with rig(tmp_path) as process:
         await up(process)
-        await settle(path, everything, process.link, visitor(process))
-    assert [call.unknown for call in replayed(path).calls] == [True]
+        settled = await settle(path, everything, process.link, visitor(process))
+    assert [look.branch for look in settled.looks] == [2]
+    assert [call.unknown for call in replayed(path, 1).calls] == [True]
 
 
 async def test_a_visit_leaves_no_file_but_the_lock(tmp_path: Path) -> None:
