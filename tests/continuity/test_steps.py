@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from continuity.evolve import evolve
+from continuity.evolve import evolve, fold
 from continuity.state import Capture, Gathered, Intent, OpenCall, Progress, Recall, State
 from journal.events import (
     BranchForked,
@@ -103,6 +103,16 @@ def sent_at(*history: Event) -> Intent:
     return Intent(intended(), rows(*history)[-1].at_ms, connected())
 
 
+# -- where it stands ---------------------------------------------------------
+
+
+def test_a_state_names_the_row_after_which_it_holds() -> None:
+    for upto in (1, 3):
+        *_, last = recorded = rows(*SAVED[:upto], branch=2)
+        state = fold(recorded)
+        assert (state.branch, state.position, state.digest) == (last.branch, last.position, last.digest)
+
+
 # -- lifecycle ---------------------------------------------------------------
 
 
@@ -147,6 +157,14 @@ def test_a_settle_adds_to_what_was_gathered_and_keeps_when_that_began() -> None:
         "tip": NEXT_TIP,
         "settled_tip": NEXT_TIP,
         "gathered": Gathered(tip=NEXT_TIP, messages=4, characters=30, since_ms=3_000),
+    }
+
+
+def test_a_settle_back_at_the_stored_tip_leaves_nothing_gathered() -> None:
+    assert changed(*SAVED, (settled(), NEXT_TIP), by=settled()) == {
+        "tip": TIP,
+        "settled_tip": TIP,
+        "gathered": Gathered(),
     }
 
 
@@ -278,6 +296,11 @@ def test_an_accepted_write_takes_over_what_the_server_returned() -> None:
 )
 def test_any_other_answer_says_why_and_nothing_of_a_note(outcome: Outcome, status: str) -> None:
     assert of_capture(*INTENDED, by=answered(outcome, code="why")) == {"status": status, "code": "why"}
+
+
+def test_a_doubt_remembers_where_the_server_says_that_a_note_is() -> None:
+    told = replace(answered("unknown", code="exists"), file_path=MOVED)
+    assert of_capture(*INTENDED, by=told) == {"status": "in_doubt", "code": "exists", "file_path": MOVED}
 
 
 def test_a_doubt_is_read_from_the_beginning() -> None:
