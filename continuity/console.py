@@ -7,12 +7,18 @@ import sys
 import textwrap
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import NoReturn, TextIO
 
 import click
 
 SOUND, FINDINGS, MISUSE, UNREADABLE = range(4)
 """Exit codes of every command."""
+
+FILE = click.Path(path_type=Path, readable=False)
+"""A file is opened when it is wanted: what cannot be read is unreadable, not misuse."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema is in schemas/cli.")
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 

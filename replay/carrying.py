@@ -14,8 +14,8 @@ from typing import BinaryIO, NoReturn, TextIO
 
 import click
 
-from continuity.console import MISUSE, UNREADABLE, fail, helped, out_lines, say
-from replay.console import FILE, opened, patience, reported
+from continuity.console import FILE, MISUSE, UNREADABLE, fail, helped, out_lines, say
+from replay.console import opened, patience, reported
 
 
 @click.command(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from continuity.console import (
+    FILE,
     FINDINGS,
     MISUSE,
     SOUND,
@@ -23,11 +24,12 @@ from continuity.console import (
     fail,
     helped,
     is_terminal,
+    json_option,
     out,
     say,
 )
 from replay.carrying import export, import_
-from replay.console import FILE, opened, reported
+from replay.console import opened, reported
 
 if TYPE_CHECKING:
     from journal.errors import RowUnreadable
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from journal.row import RawRow
 
 _file = click.argument("file", type=FILE)
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; its schema is in schemas/cli.")
 
 
 def _color(word: str, color: str) -> str:
@@ -77,7 +78,7 @@ def _state() -> Path:
     ),
 )
 @_file
-@_json
+@json_option
 @click.option("--branch", type=int, help="Only rows that this branch recorded.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Only the newest N rows.")
 @reported
@@ -137,7 +138,7 @@ def _first_stop(reader: Reader) -> RowUnreadable | None:
 )
 @_file
 @click.argument("reference", metavar="REF")
-@_json
+@json_option
 @reported
 def show(file: Path, reference: str, *, as_json: bool) -> None:
     """Show one row in full, with the kept texts that it names."""
@@ -173,7 +174,7 @@ def show(file: Path, reference: str, *, as_json: bool) -> None:
     ),
 )
 @_file
-@_json
+@json_option
 @click.option("--branch", type=int, help="Which branch; by default the one written last.")
 @click.option("--at", type=click.IntRange(min=0), help="After this row of its history; by default its last.")
 @reported
@@ -204,7 +205,7 @@ def state(file: Path, *, as_json: bool, branch: int | None, at: int | None) -> N
     ),
 )
 @_file
-@_json
+@json_option
 @reported
 def branches(file: Path, *, as_json: bool) -> None:
     """List the branches: where each left its parent, and how far it goes."""
@@ -236,7 +237,7 @@ def branches(file: Path, *, as_json: bool) -> None:
     ),
 )
 @click.argument("paths", type=FILE, nargs=-1, metavar="[PATH]...")
-@_json
+@json_option
 @reported
 def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """List writes and tool calls that are not settled."""
@@ -276,7 +277,7 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
 )
 @click.argument("reference", metavar="REF")
 @click.option("--in", "path", type=FILE, metavar="PATH", help="Only in this journal, or in this folder of them.")
-@_json
+@json_option
 @reported
 def why(reference: str, *, path: Path | None, as_json: bool) -> None:
     """Tell how something came about, and what became of it."""
@@ -323,7 +324,7 @@ def _print_rules(context: click.Context, _: click.Parameter, wanted: bool) -> No
     ),
 )
 @_file
-@_json
+@json_option
 @click.option("--session", type=FILE, metavar="TAUFILE", help="Compare with the receipts in this Tau session file.")
 @click.option("--notes", type=FILE, metavar="DIR", help="Compare confirmed notes with this project's folder.")
 @click.option("--strict", is_flag=True, help="Exit 1 also when something is unproven.")

@@ -10,15 +10,10 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from continuity.console import FINDINGS, MISUSE, UNREADABLE, fail, is_terminal, say
 
 if TYPE_CHECKING:
     from journal.reader import Reader
-
-FILE = click.Path(path_type=Path, readable=False)
-"""A file is opened when it is wanted: what cannot be read is unreadable, not misuse."""
 
 _DAMAGED = (
     "the file was cut off or overwritten, and nothing was changed. Restore a copy of it, or import a text that was "

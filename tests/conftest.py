@@ -16,7 +16,7 @@ import pytest
 
 GROUPS = ("pure", "store", "edges", "simulation", "real")
 COUNTED = ("pure", "store")
-EDGES = frozenset({"memory", "shell", "tau", "test_cli", "test_probe_command", "tools"})
+EDGES = frozenset({"memory", "shell", "tau", "cli", "tools"})
 TESTS = Path(__file__).parent
 
 _OPENS_FILES = ("disk", "integrity", "interchange", "lock", "reader", "schema", "store", "tampering")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from continuity.settle_shapes import SETTLE_SHAPES
+from continuity.cli.shapes import SETTLE_SHAPES
 from journal.codec import TAGS
 from replay.shapes import CLI_SHAPES
 

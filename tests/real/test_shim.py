@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.shim import source
+from continuity.cli.shim import source
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tau_home import TauHome, make_tau_home
 from tests.fakes.tau_process import tau_print

@@ -20,8 +20,9 @@ READS = (
     "import os\nhome = os.getenv('HOME')\n",
     "from os import environ\nhome = environ\n",
 )
-READERS = ("continuity/shell/clock.py", "continuity/shell/config.py", "continuity/cli.py", "replay/commands.py")
+READERS = ("continuity/shell/clock.py", "continuity/shell/config.py", "replay/commands.py")
 OTHERS = (
+    "continuity/cli/paths.py",
     "continuity/decide.py",
     "continuity/shell/runner.py",
     "continuity/tau/host.py",

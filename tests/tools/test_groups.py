@@ -16,7 +16,7 @@ from tests.conftest import TESTS, group_of
         ("journal/test_tampering.py", "store"),
         ("replay/test_tampering_is_audited.py", "pure"),
         ("shell/test_git.py", "edges"),
-        ("test_cli.py", "edges"),
+        ("cli/test_cli.py", "edges"),
         ("simulation/test_seeds.py", "simulation"),
         ("real/test_host.py", "real"),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from continuity.console import FINDINGS, SOUND, UNREADABLE, escaped, out, say
 
 if TYPE_CHECKING:
-    from continuity.settle_shapes import Shape
+    from continuity.cli.shapes import Shape
     from continuity.shell.online import Sent, Standing
     from continuity.shell.unattended import Settled
     from journal.events.writes import Decision
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def show_call(standing: Standing, *, as_json: bool) -> None:
     """No read tells what became of a call; what it was aimed at tells a person where to look."""
+    from continuity.cli.shapes import probe_of_call
     from continuity.pending import why
-    from continuity.settle_shapes import probe_of_call
     from continuity.shell.online import target_of
     from journal.ids import CallId
     from journal.lock import holder
@@ -35,8 +35,8 @@ def show_call(standing: Standing, *, as_json: bool) -> None:
 
 def show_probe(standing: Standing, settled: Settled, *, as_json: bool) -> int:
     """Print one probe; return the exit code."""
+    from continuity.cli.shapes import SETTLING, probe_of_capture
     from continuity.pending import VERDICTS, observation
-    from continuity.settle_shapes import SETTLING, probe_of_capture
     from continuity.verdict import Wanted
 
     (drawn,) = settled.verdicts
@@ -63,7 +63,7 @@ def show_probe(standing: Standing, settled: Settled, *, as_json: bool) -> int:
 def _owner(settled: Settled) -> str:
     from datetime import UTC, datetime
 
-    from continuity.settle_shapes import owner_of
+    from continuity.cli.shapes import owner_of
 
     owner = owner_of(settled)
     if owner is None:

@@ -41,7 +41,7 @@ from tests.replay.kit import run as run_command
 from tests.shell.left_behind import STORED, SWALLOWED, killed
 from tests.shell.rig import names, recorded, replayed
 
-SCHEMAS = Path(__file__).parents[1] / "schemas" / "cli"
+SCHEMAS = Path(__file__).parents[2] / "schemas" / "cli"
 OTHER = WriterRecord(writer=WriterId("another"), process=PROCESS)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from continuity.shim import PACKAGES, is_ours, source
+from continuity.cli.shim import PACKAGES, is_ours, source
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # Loads the file as Tau does, under a name of its own, calls its setup, and starts a session.
 HOST = """

@@ -13,7 +13,7 @@ from tests.facts import SAVED
 from tests.fakes.journals import recorded
 from tests.journal import kit as forging
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COMMANDS = (("log",), ("state", "--json"), ("audit",), ("unproven",), ("export",))
 HELP = (("--help",), ("log", "--help"), ("audit", "--rules"))
 CALL = f"exec {sys.executable} -c 'from continuity.cli import main; main()' \"$@\" "

@@ -127,7 +127,7 @@ def package_folder() -> Path:
     folders = {name: _folder_of(name) for name in PACKAGES}
     if len(set(folders.values())) != 1:
         raise Misplaced(", ".join(f"{name} in {folder or 'no folder'}" for name, folder in folders.items()))
-    return Path(__file__).resolve().parent.parent
+    return Path(__file__).resolve().parents[2]
 
 
 def _folder_of(name: str) -> Path | None:

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.cli import main
+from continuity.cli.shim import source
 from continuity.memory.inventory import Inventory, InventoryCache
-from continuity.shim import source
 from journal.ids import Sha256
 from tests.fakes.permissions import permissions_bind
 from tests.replay.kit import run
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HEAVY = {"aiosqlite", "anyio", "asyncio", "journal", "mcp", "msgspec", "psutil", "pydantic", "rich", "textual"}
 
 

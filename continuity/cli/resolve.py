@@ -1,0 +1,157 @@
+"""The command `resolve`: records what a person decided of one open thing, and makes the new attempt it may ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from continuity.cli.common import ask, in_option, our_server, refer_to_owner, reported, run, standing_named
+from continuity.cli.texts import DONE, announce, print_json, show_sent
+from continuity.console import FINDINGS, MISUSE, fail, helped, json_option, out, say
+
+if TYPE_CHECKING:
+    from continuity.commands import Resolve, ResolveCall
+    from continuity.shell.online import Standing
+    from continuity.shell.unattended import Visitor
+    from journal.events.writes import Decision
+
+_REASON_CHARS = 2_000
+
+
+@click.command(
+    short_help="Record what you decided about a write or a call.",
+    help=helped(
+        """
+        continuity resolve 3f2a9c1b04 --abandon --reason "the work moved on"
+        continuity resolve 3f2a9c1b04 --rewrite --reason "proven lost" --yes
+        continuity resolve 3f2a9c1b04 --accept --reason "I read the note at its address"
+        """,
+        """
+        Settle what reading could not, with a reason that is kept. Nothing recorded before is changed.
+
+        --accept counts the note that a probe found as done, --abandon lets go of it, --rewrite sends it once more, as a
+        new note from the text that is kept; that is allowed only where nothing is stored and nothing can land any more.
+        For a tool call only the first two are possible.
+
+        What a running session has open is settled there, with /bm-pending.
+        """,
+    ),
+)
+@click.argument("reference", metavar="REF")
+@click.option("--accept", "decision", flag_value="accept", help="Count what was found as done.")
+@click.option("--abandon", "decision", flag_value="abandon", help="Let go of it.")
+@click.option("--rewrite", "decision", flag_value="rewrite", help="Send it again, once, as a new note.")
+@click.option("--reason", metavar="TEXT", help="Why; kept masked in the journal.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@in_option
+@json_option
+@reported
+def resolve(
+    reference: str, *, decision: Decision | None, reason: str | None, yes: bool, where: Path | None, as_json: bool
+) -> None:
+    """Record what you decided about a write or a call."""
+    from continuity.shell.online import visitor
+
+    if decision is None:
+        fail("nothing was decided", "say --accept, --abandon or --rewrite", MISUSE)
+    if reason is None or not reason.strip():
+        fail("a decision needs its reason", "say --reason TEXT", MISUSE)
+    standing = standing_named(reference, where)
+    _unattended(standing)
+    comes = visitor()
+    _allowed(standing, decision, comes)
+    announce(standing, decision)
+    if not yes:
+        ask("nothing was recorded", "say --yes to do it")
+    _carried_out(standing, decision, reason.strip(), comes, as_json=as_json)
+
+
+def _unattended(standing: Standing) -> None:
+    from journal.errors import JournalLocked
+    from journal.lock import holder
+
+    owner = holder(standing.left.path)
+    if owner.live:
+        refer_to_owner(JournalLocked(standing.left.path, owner.record))
+
+
+def _allowed(standing: Standing, decision: Decision, comes: Visitor) -> None:
+    """Ask the core whether the decision may be made, before anybody is asked to agree to it."""
+    from continuity.commands import CommandRejected
+    from continuity.decide import decide
+    from continuity.shell.unattended import once_opened
+
+    item, short = standing.item, standing.item.short
+    if item.kind == "call" and decision == "rewrite":
+        fail(f"{short} is a call of {item.tool}, and a call is never made again", "--accept or --abandon it", FINDINGS)
+    try:
+        decide(once_opened(standing.left.states[item.branch], comes), _command(standing, decision, ""))
+    except CommandRejected as refused:
+        fail(f"{short} cannot be settled so: {refused.reason}", f"`continuity probe {short}` reads now", FINDINGS)
+    if decision == "rewrite" and _text_is_gone(standing):
+        what = f"the text of {short} was erased, so it cannot be written again; nothing was changed"
+        fail(what, "--abandon lets go of it", FINDINGS)
+
+
+def _text_is_gone(standing: Standing) -> bool:
+    from journal.reader import open_reader
+
+    capture = standing.capture
+    if capture is None or capture.handoff_sha256 is None:
+        return True
+    with open_reader(standing.left.path) as reader:
+        return reader.body(capture.handoff_sha256) is None
+
+
+def _command(standing: Standing, decision: Decision, reason: str) -> Resolve | ResolveCall:
+    from continuity.commands import Resolve, ResolveCall
+    from continuity.shell.desk import kept
+    from journal.ids import CallId, CaptureId
+
+    digest, _ = kept(reason)
+    item = standing.item
+    if item.kind == "capture" or decision == "rewrite":
+        return Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest)
+    return ResolveCall(call_id=CallId(item.reference), decision=decision, reason_sha256=digest)
+
+
+def _carried_out(standing: Standing, decision: Decision, reason: str, comes: Visitor, *, as_json: bool) -> None:
+    """Record the decision, and make the new attempt it may ask for."""
+    from continuity.cli.shapes import resolved
+    from continuity.commands import CommandRejected
+    from continuity.privacy import mask
+    from continuity.shell.desk import kept
+    from continuity.shell.online import Rewriting, decided
+
+    masked = mask(reason).text[:_REASON_CHARS]
+    command, (_, bodies) = _command(standing, decision, masked), kept(masked)
+    how = None
+    if decision == "rewrite":
+        settings, spec = our_server()
+        how = Rewriting(spec, settings, _Stderr())
+    try:
+        sent = run(lambda: decided(standing, command, bodies, comes, how))
+    except CommandRejected as refused:
+        fail(
+            f"{standing.item.short} was not settled: {refused.reason}",
+            "look again with `continuity unproven`",
+            FINDINGS,
+        )
+    view = resolved(standing, decision, sent)
+    if as_json:
+        print_json(view)
+    else:
+        out(f"{standing.item.short}: {DONE[decision]}")
+    if sent is not None:
+        raise click.exceptions.Exit(show_sent(standing, sent, as_json=as_json))
+
+
+class _Stderr:
+    """Says what the machine has to say. Where to and how a session saves is its own person's to be told."""
+
+    def say(self, topic: str, text: str, level: str = "info") -> None:
+        del level
+        if not topic.startswith("destination:"):
+            say(text)
