@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from continuity.causes import thread_of
+from continuity.pending import SHORTEST
 from journal import codec
 from journal.errors import JournalError, RowUnreadable
 from journal.events import CaptureBegun, Event, ToolCalled, WriteIntended
@@ -17,9 +18,10 @@ from journal.row import RawRow
 from replay.references import SPELLINGS, NoSuchReference, find
 from replay.widely import journals_at
 
-NAMES = f"a reference is the beginning of a capture's or a call's identity (at least 4 characters), {SPELLINGS}"
+NAMES = (
+    f"a reference is the beginning of a capture's or a call's identity (at least {SHORTEST} characters), {SPELLINGS}"
+)
 _PLACE = re.compile(r"\d{1,15}@\d{1,15}|@-*")
-_SHORTEST = 4
 _SHOWN = 5
 
 
@@ -97,7 +99,7 @@ def _chosen(found: Sequence[Named], reference: str, where: Path) -> Named:
 
 
 def _checked(reference: str) -> str:
-    if len(reference) < _SHORTEST:
+    if len(reference) < SHORTEST:
         raise NoSuchReference(f"{reference!r} is no reference", NAMES)
     return reference.lower() if re.fullmatch(r"[0-9A-Fa-f]+", reference) else reference
 

@@ -12,12 +12,9 @@ from continuity.cli.texts import DONE, announce, print_json, show_sent
 from continuity.console import FINDINGS, MISUSE, fail, helped, json_option, out, say
 
 if TYPE_CHECKING:
-    from continuity.commands import Resolve, ResolveCall
     from continuity.shell.online import Standing
     from continuity.shell.unattended import Visitor
     from journal.events.writes import Decision
-
-_REASON_CHARS = 2_000
 
 
 @click.command(
@@ -61,11 +58,11 @@ def resolve(
     standing = standing_named(reference, where)
     _unattended(standing)
     comes = visitor()
-    _allowed(standing, decision, comes)
+    _allowed(standing, decision, reason, comes)
     announce(standing, decision)
     if not yes:
         ask("nothing was recorded", "say --yes to do it")
-    _carried_out(standing, decision, reason.strip(), comes, as_json=as_json)
+    _carried_out(standing, decision, reason, comes, as_json=as_json)
 
 
 def _unattended(standing: Standing) -> None:
@@ -77,19 +74,20 @@ def _unattended(standing: Standing) -> None:
         refer_to_owner(JournalLocked(standing.left.path, owner.record))
 
 
-def _allowed(standing: Standing, decision: Decision, comes: Visitor) -> None:
+def _allowed(standing: Standing, decision: Decision, reason: str, comes: Visitor) -> None:
     """Ask the core whether the decision may be made, before anybody is asked to agree to it."""
     from continuity.commands import CommandRejected
     from continuity.decide import decide
+    from continuity.shell.settling import settlement
     from continuity.shell.unattended import once_opened
 
     item, short = standing.item, standing.item.short
-    if item.kind == "call" and decision == "rewrite":
-        fail(f"{short} is a call of {item.tool}, and a call is never made again", "--accept or --abandon it", FINDINGS)
     try:
-        decide(once_opened(standing.left.states[item.branch], comes), _command(standing, decision, ""))
+        command, _ = settlement(item, decision, reason)
+        decide(once_opened(standing.left.states[item.branch], comes), command)
     except CommandRejected as refused:
-        fail(f"{short} cannot be settled so: {refused.reason}", f"`continuity probe {short}` reads now", FINDINGS)
+        hint = "--accept or --abandon it" if item.kind == "call" else f"`continuity probe {short}` reads now"
+        fail(f"{short} cannot be settled so: {refused.reason}", hint, FINDINGS)
     if decision == "rewrite" and _text_is_gone(standing):
         what = f"the text of {short} was erased, so it cannot be written again; nothing was changed"
         fail(what, "--abandon lets go of it", FINDINGS)
@@ -105,28 +103,14 @@ def _text_is_gone(standing: Standing) -> bool:
         return reader.body(capture.handoff_sha256) is None
 
 
-def _command(standing: Standing, decision: Decision, reason: str) -> Resolve | ResolveCall:
-    from continuity.commands import Resolve, ResolveCall
-    from continuity.shell.desk import kept
-    from journal.ids import CallId, CaptureId
-
-    digest, _ = kept(reason)
-    item = standing.item
-    if item.kind == "capture" or decision == "rewrite":
-        return Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest)
-    return ResolveCall(call_id=CallId(item.reference), decision=decision, reason_sha256=digest)
-
-
 def _carried_out(standing: Standing, decision: Decision, reason: str, comes: Visitor, *, as_json: bool) -> None:
     """Record the decision, and make the new attempt it may ask for."""
     from continuity.cli.shapes import resolved
     from continuity.commands import CommandRejected
-    from continuity.privacy import mask
-    from continuity.shell.desk import kept
     from continuity.shell.online import Rewriting, decided
+    from continuity.shell.settling import settlement
 
-    masked = mask(reason).text[:_REASON_CHARS]
-    command, (_, bodies) = _command(standing, decision, masked), kept(masked)
+    command, bodies = settlement(standing.item, decision, reason)
     how = None
     if decision == "rewrite":
         settings, spec = our_server()

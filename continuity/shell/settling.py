@@ -6,7 +6,7 @@ came of it is said here, with the row that records it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
@@ -21,7 +21,7 @@ from continuity.verdict import Wanted
 from journal.errors import JournalError
 from journal.events import CaptureProbed
 from journal.events.writes import Decision
-from journal.ids import CallId, CaptureId
+from journal.ids import CallId, CaptureId, Sha256
 from journal.row import Row
 
 _REASON_CHARS = 2_000
@@ -107,14 +107,6 @@ class Settling:
 
     async def resolve(self, item: Open, decision: Decision, reason: str) -> None:
         """Record a person's decision and say that it is recorded; a new attempt is then the machine's to make."""
-        digest, bodies = kept(mask(reason.strip()).text[:_REASON_CHARS])
-        command: Resolve | ResolveCall
-        if item.kind == "capture":
-            command = Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest)
-        elif decision != "rewrite":
-            command = ResolveCall(call_id=CallId(item.reference), decision=decision, reason_sha256=digest)
-        else:
-            return  # never offered: see `decidable`
         if decision == "rewrite" and not await self._has_text(item):
             self._say(
                 f"The text of {item.short} was erased, so it cannot be written again; nothing was recorded. "
@@ -123,6 +115,7 @@ class Settling:
             )
             return
         try:
+            command, bodies = settlement(item, decision, reason)
             rows = await self._desk.apply(command, branch=item.branch, bodies=bodies)
         except CommandRejected as error:
             self._say(f"{item.short} was not settled: {error.reason}. See /bm-pending.", "warning")
@@ -166,6 +159,20 @@ class Settling:
     def _say(self, text: str, level: NoticeLevel = "info") -> None:
         """Say it even if it is what was said last: somebody asked again."""
         self._desk.voice.say(f"pending:{self._desk.session_id}:{next(self._asked)}", text, level)
+
+
+def settlement(item: Open, decision: Decision, reason: str) -> tuple[Resolve | ResolveCall, Mapping[Sha256, str]]:
+    """Return the command that records a person's `decision` of `item`, and its reason as it is kept: masked and bounded.
+
+    Raises:
+        CommandRejected: It is a call, and a call is never made again.
+    """
+    digest, bodies = kept(mask(reason.strip()).text[:_REASON_CHARS])
+    if item.kind == "capture":
+        return Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest), bodies
+    if decision == "rewrite":
+        raise CommandRejected("resolve-call", "a call is never made again")
+    return ResolveCall(call_id=CallId(item.reference), decision=decision, reason_sha256=digest), bodies
 
 
 _DONE: dict[Decision, str] = {
