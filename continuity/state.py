@@ -177,12 +177,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(c for c in self.captures if c.status in PENDING)
 
 
+def is_ours(capture: Capture, seen: Observation) -> bool:
+    """Tell whether what was read is this capture's note. Its id alone is not: a receipt may name another session's."""
+    return seen.found == "note" and (seen.capture_id, seen.source_tip) == (capture.capture_id, capture.source_tip)
+
+
 def our_note(capture: Capture, probed: CaptureProbed) -> Observation | None:
     """The read in `probed` that found this capture's note; the one with the body we know, if there are several."""
-    ours = [
-        seen
-        for seen in probed.observations
-        if seen.found == "note" and (seen.capture_id, seen.source_tip) == (capture.capture_id, capture.source_tip)
-    ]
+    ours = [seen for seen in probed.observations if is_ours(capture, seen)]
     same = [seen for seen in ours if seen.content_sha256 == capture.content_sha256]
     return next(iter(same or ours), None)

@@ -23,7 +23,7 @@ from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import adoptable
 from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for
-from continuity.state import PENDING, Capture, State
+from continuity.state import PENDING, Capture, State, is_ours
 from journal.events import BasisTaken, ReceiptAdopted
 from journal.events.writes import Observation
 from journal.ids import BranchId, CaptureId, EntryId, ProjectName, Sha256
@@ -213,8 +213,9 @@ class Adopter:
         seconds = self._desk.settings.timeout_seconds
         note = await notes.read_note(connection, checkpoint.project, checkpoint.path, seconds)
         seen = probes.observe("address", note)
-        looked_for(self._desk, checkpoint, note.outcome)
-        text = _handoff_in(note) if seen.capture_id == checkpoint.capture_id else None
+        other = note.outcome == "found" and not is_ours(checkpoint, seen)
+        looked_for(self._desk, checkpoint, "missing" if other else note.outcome)
+        text = None if other else _handoff_in(note)
         if text is None:
             if self._desk.link.connection is connection:
                 self._unusable.add(checkpoint.capture_id)

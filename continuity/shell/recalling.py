@@ -20,7 +20,7 @@ from continuity.recall import Answer, Hit, Item, Label, Query, Unread, Withheld,
 from continuity.shell.desk import Desk
 from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for, observe, probed
-from continuity.state import Capture, State
+from continuity.state import Capture, State, is_ours
 from journal.errors import JournalError
 from journal.events import BriefDelivered, CheckpointReferenced, RecallAnswered, RecallFailed, RecallPlanned
 from journal.events.recall import ROUND, HitRef, QueryRef
@@ -166,8 +166,9 @@ class Recaller:
         """Read our own note and record what that proves: a rung more, moved, edited, or gone."""
         bound = self._desk.settings.timeout_seconds
         read = await notes.read_note(connection, checkpoint.project, checkpoint.path or "", bound)
-        if read.outcome == "found" and notes.identify(read).capture_id == checkpoint.capture_id:
-            probe = probed(self._desk, connection, checkpoint, (probes.observe("address", read),))
+        seen = probes.observe("address", read)
+        if is_ours(checkpoint, seen):
+            probe = probed(self._desk, connection, checkpoint, (seen,))
         else:
             probe = await observe(self._desk, connection, state, checkpoint)
             read = await self._read_elsewhere(connection, checkpoint, probe, read)
@@ -184,7 +185,7 @@ class Recaller:
     ) -> notes.NoteRead:
         """A note that is not where it was may have moved: its identity found it, or it is missing."""
         for seen in probe.observations:
-            if seen.capture_id == checkpoint.capture_id and seen.file_path is not None:
+            if is_ours(checkpoint, seen) and seen.file_path is not None:
                 bound = self._desk.settings.timeout_seconds
                 return await notes.read_note(connection, checkpoint.project, seen.file_path, bound)
         return notes.NoteRead(outcome="missing") if read.outcome == "found" else read

@@ -13,7 +13,7 @@ from continuity.memory import probes
 from continuity.memory.liveness import group_state
 from continuity.memory.notes import Projects
 from continuity.shell.desk import Desk
-from continuity.state import Capture, State
+from continuity.state import Capture, State, is_ours
 from journal.events import CaptureProbed, WriteAnswered, WriteIntended
 from journal.events.writes import Observation, ServerState
 from journal.ids import BranchId, CaptureId
@@ -82,7 +82,7 @@ async def look(ask: Questions, state: State, capture: Capture) -> RecordProbe:
     writing = await anyio.to_thread.run_sync(group_state, server.process) if server else "unknown"
     found = await _address(ask, capture)
     proven = False
-    if not any(o.capture_id == capture.capture_id for o in found):
+    if not any(is_ours(capture, seen) for seen in found):
         if intent is not None:
             found += await probes.by_title(ask.connection, capture.project, intent.event.address, ask.seconds)
         proven = await _index_proven(ask, state, capture)
@@ -121,7 +121,7 @@ async def _address(ask: Questions, capture: Capture) -> tuple[Observation, ...]:
     found: tuple[Observation, ...] = ()
     for path in dict.fromkeys(path for path in (capture.path, asked) if path):
         found += await probes.by_address(ask.connection, capture.project, path, ask.seconds)
-        if any(seen.capture_id == capture.capture_id for seen in found):
+        if any(is_ours(capture, seen) for seen in found):
             break
     return found
 

@@ -252,6 +252,27 @@ async def test_a_receipt_of_another_tool_is_adopted_beside_others_that_cannot_be
         assert process.voice.on("receipts") == ["4 unreadable receipt(s) in this session were passed over."]
 
 
+async def test_a_receipt_that_names_the_note_of_another_session_brings_nothing_of_it_here(tmp_path: Path) -> None:
+    conversation = Conversation("mine")
+    async with rig(tmp_path) as process:
+        process.mind.answer = lambda _: HANDOFF.format(next="Sell the lighthouse.")
+        await (await process.open(Conversation("theirs"), "theirs")).saved("another matter")
+        path, _ = note_of(process)
+        identity = process.memory.notes[path]["frontmatter"]["capture_id"]
+        tip = conversation.user("long ago")
+        conversation.receipt({**foreign(tip, identity), "file_path": path})
+        conversation.compact()
+        talk = await process.open(conversation, "mine")
+        prompted = await talk.prompt("go on")
+        assert len(talk.events(ReceiptAdopted)) == 1
+        assert prompted.brief is None or "## Checkpoint of this branch" not in prompted.brief.brief.text
+        await talk.saved("the next thing")
+        assert talk.events(BasisTaken) == []
+        assert "Sell the lighthouse." not in process.mind.asked[-1]
+        newest = talk.events(WriteAnswered)[-1].file_path
+        assert "continues" not in process.memory.notes[str(newest)]["content"]
+
+
 # -- a journal that was lost --------------------------------------------------
 
 

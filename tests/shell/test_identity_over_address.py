@@ -53,6 +53,25 @@ async def test_a_note_the_person_moved_is_recalled_from_where_it_is_and_followed
         assert overwrites(process.memory) == [False, False]
 
 
+async def test_a_note_with_another_tip_is_not_the_checkpoint_though_it_bears_its_id(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await talk.saved("one")
+        ((path, note),) = process.memory.notes.items()
+        forged = str(note["content"]).replace("Oil", "Arsenic")
+        process.memory.put(path, forged, **{**note["frontmatter"], "source_tip": "another"})
+        conversation.compact()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        brief = (await talk.prompt("two")).brief
+        assert brief is not None
+        assert "Arsenic" not in brief.brief.text
+        assert f"({path}) [local copy" in brief.brief.text
+        assert [probe.verdict for probe in talk.events(CaptureProbed)] == ["conflicted"]
+        assert len(process.voice.on(f"gone:{note['frontmatter']['capture_id']}")) == 1
+
+
 @pytest.mark.parametrize("code", sorted(REFUSALS))
 async def test_each_refusal_is_a_status_of_its_own_and_the_next_turn_is_saved(tmp_path: Path, code: str) -> None:
     async with rig(tmp_path) as process:
