@@ -25,6 +25,7 @@ from tau_coding.extensions import (
 from tau_coding.version import current_version
 
 from continuity.capture import RECEIPT_NAMESPACE
+from continuity.privacy.quoting import printable
 from continuity.tau.entries import BRIEF_TYPE, Entry, EntryDamaged, Json, MessageKey, parse_entry
 from journal.events.lifecycle import Level
 
@@ -267,9 +268,12 @@ async def append_receipt(tau: Tau, data: Mapping[str, Json]) -> None:
 
 
 def notify(to: Tau | Context, text: str, severity: NoticeLevel = "info") -> bool:
-    """Show a notice (on stderr where there is no screen); False when this generation was replaced meanwhile."""
+    """Show a notice (on stderr where there is no screen); False when this generation was replaced meanwhile.
+
+    Paths and names in it may come from whoever can write to the project: nothing of them acts on the terminal.
+    """
     try:
-        (to if isinstance(to, ExtensionAPI) else to.ui).notify(text, severity)
+        (to if isinstance(to, ExtensionAPI) else to.ui).notify(printable(text), severity)
     except ExtensionError:
         return False
     return True
@@ -283,7 +287,8 @@ def register_command(tau: Tau, name: str, run: Callable[[str], str | None], *, d
 
     def handler(arguments: str, command: ExtensionCommandContext) -> str | None:
         del command
-        return run(arguments)
+        told = run(arguments)
+        return None if told is None else printable(told)
 
     tau.register_command(name, handler, description=description, usage=usage)
 

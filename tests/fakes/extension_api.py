@@ -28,6 +28,7 @@ class FakeTau:
         self.queued: list[Queued] = []
         self.notices: list[tuple[str, str]] = []
         self._handlers: dict[str, list[Callable[[object, Any], object]]] = {}
+        self._commands: dict[str, Callable[[str, Any], str | None]] = {}
 
     @property
     def api(self) -> Tau:
@@ -48,6 +49,16 @@ class FakeTau:
     def notify(self, text: str, severity: str) -> None:
         self._refuse_when_gone()
         self.notices.append((text, severity))
+
+    def register_command(
+        self, name: str, handler: Callable[[str, Any], str | None], *, description: str, usage: str
+    ) -> None:
+        del description, usage
+        self._commands[name] = handler
+
+    def command(self, name: str, arguments: str) -> str | None:
+        """Return what is shown when a person types the command."""
+        return self._commands[name](arguments, None)
 
     def send_custom_message(
         self, text: str, *, custom_type: str, details: Mapping[str, object], deliver_as: str, trigger_turn: bool

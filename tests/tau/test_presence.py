@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from continuity.tau.host import register_command
 from continuity.tau.presence import Presence, status
 from tests.fakes.extension_api import FakeTau
 from tests.fakes.host import Conversation
@@ -48,6 +49,15 @@ def test_when_the_newest_is_gone_whoever_was_there_before_speaks() -> None:
     child.gone = True
     presence.say("b", "through the parent")
     assert (texts(child), texts(parent)) == (["through the child"], ["through the parent"])
+
+
+def test_what_a_server_or_a_journal_names_does_not_act_on_the_terminal() -> None:
+    presence, tau = Presence(), FakeTau()
+    presence.use(tau.api)
+    presence.say("settle", "It is stored at a\x1b[2J\x07b\x9bm/\u202ec.md.\nSee\t/bm-pending \ud800.")
+    register_command(tau.api, "bm-status", lambda words: f"{words}\x1b]0;x\x07", description="", usage="")
+    assert texts(tau) == ["It is stored at a[2Jbm/c.md.\nSee\t/bm-pending \ufffd."]
+    assert tau.command("bm-status", "one\ntwo") == "one\ntwo]0;x"
 
 
 def page(process: Rig, talk: Talk) -> str:
