@@ -7,6 +7,7 @@ a read-only folder is no obstacle.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -288,7 +289,7 @@ def open_reader(path: Path) -> Generator[Reader]:
         JournalBusy: It changed all the while it was being copied; nothing was touched.
         StorageFailed: It could not be read.
     """
-    path = path.resolve()
+    path = Path(os.path.realpath(path))  # resolve() raises over links in a circle
     with ExitStack() as stack:
         with disk.explained(path):
             disk.recognise(path)

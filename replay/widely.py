@@ -62,7 +62,7 @@ def journals_at(paths: Sequence[Path]) -> tuple[list[Path], list[Path], list[OSE
         if not here and len(closed) == before:
             without.append(path)
         for each in here:
-            found.setdefault(each.resolve(), each)
+            found.setdefault(Path(os.path.realpath(each)), each)  # resolve() raises over links in a circle
     return list(found.values()), without, closed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -113,20 +114,22 @@ def tail(reader: Reader, vouched: Vouched, *, asked: bool) -> Iterator[Finding]:
 def notes(folder: Path, confirmed: Mapping[CaptureId, tuple[int, int, Capture]]) -> Iterator[Finding]:
     """Yield confirmed notes that are not under `folder` as they were confirmed. People may move and edit notes."""
     for branch, position, capture in confirmed.values():
-        wrong = _note(folder.resolve(), capture)
+        wrong = _note(Path(os.path.realpath(folder)), capture)
         if wrong is not None:
             detail = f"{short(capture.capture_id)} at {capture.path}: {wrong}"
             yield Finding("notes", "unproven", branch, position, detail)
 
 
 def _note(folder: Path, capture: Capture) -> str | None:
-    path = (folder / (capture.path or "")).resolve()
-    if not path.is_relative_to(folder):
-        return "leads out of the folder, and was not looked at"
     try:
+        path = Path(os.path.realpath(folder / (capture.path or "")))
+        if not path.is_relative_to(folder):
+            return "leads out of the folder, and was not looked at"
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         return f"cannot be read ({error.strerror})"
+    except ValueError:
+        return "is at a path that no file can have"
     if capture.checksum is None:
         return "no checksum was recorded to compare it with"
     return None if found == capture.checksum else "is another text than was confirmed"

@@ -261,6 +261,9 @@ def test_what_is_no_journal_is_refused(path: Path, all_kinds: Path) -> None:
     path.with_name("notes").write_bytes(b"notes " * 1000)
     with pytest.raises(NotAJournal), open_reader(path.with_name("notes")):
         pass
+    path.with_name("circle").symlink_to("circle")
+    with pytest.raises(NotAJournal), open_reader(path.with_name("circle")):
+        pass
     with kit.raw(all_kinds) as connection:
         connection.execute("PRAGMA user_version = 2")
     with pytest.raises(JournalNewer), open_reader(all_kinds):

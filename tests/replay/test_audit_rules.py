@@ -250,6 +250,14 @@ def test_a_note_is_never_looked_for_outside_the_folder(tmp_path: Path) -> None:
     assert "leads out of the folder" in ran.out
 
 
+@pytest.mark.parametrize("where", ["circle", "not\0a path"])
+def test_a_note_at_a_path_that_leads_nowhere_is_unproven(tmp_path: Path, where: str) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    told = replace(answered(), file_path=where)
+    path = recorded(tmp_path / "a.journal", *SAVED[:6], told)
+    assert ("notes", "unproven", 1, 7) in findings(path, "--notes", tmp_path)
+
+
 def test_a_note_that_is_known_to_be_gone_is_not_looked_for(tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.journal", *SAVED, NoteWithdrawn(capture_id=CAPTURE))
     assert findings(path, "--notes", tmp_path) == {("tail", "unproven", 1, 1)}

@@ -120,6 +120,14 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_listed(here: Path) 
     assert "b.journal" in ran.err
 
 
+def test_a_link_in_a_circle_is_named_and_the_others_are_listed(here: Path) -> None:
+    recorded(here / "doubted.journal", *DOUBTED)
+    (here / "circle.journal").symlink_to("circle.journal")
+    ran = run("unproven", here, "--json")
+    assert (ran.code, len(ran.json)) == (3, 1)
+    assert "circle.journal: not a file" in ran.err
+
+
 def test_one_that_is_broken_is_named_and_listed_as_far_as_it_is_proven(here: Path) -> None:
     path = recorded(here / "a.journal", *DOUBTED)
     with forging.raw(path) as connection:
