@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, cast
 
-import anyio
 import anyio.to_thread
 
 from continuity.capture import PublicMessage
@@ -31,8 +29,8 @@ from continuity.shell.clock import SystemClock
 from continuity.shell.desk import Desk
 from continuity.shell.ledger import Ledger
 from continuity.shell.link import MemoryLink
-from continuity.shell.owner import Owner
 from continuity.shell.ports import ModelAnswer, ModelFailed, PathView, Voice
+from continuity.shell.serving import serving
 from continuity.shell.settings import Settings
 from continuity.shell.unattended import Left, Settled, Visitor, held, left, opened, settle
 from continuity.state import Capture
@@ -106,19 +104,6 @@ def visitor() -> Visitor:
     ours = version("tau-continuity")
     writer = WriterRecord(writer=WriterId(secrets.token_hex(16)), process=identify(os.getpid()))
     return Visitor("settle", f"continuity {ours}"[:200], ours[:200], writer, SystemClock())
-
-
-@asynccontextmanager
-async def serving(spec: ServerSpec, seconds: float) -> AsyncGenerator[MemoryLink]:
-    """Have the one memory server for the length of the block; nothing of it is left afterwards."""
-    link = MemoryLink(spec, seconds, lambda _: None)
-    owner = Owner(lambda _, __: None)  # the link says itself why it is down
-    owner.spawn("memory", link.run, daemon=True)
-    try:
-        yield link
-    finally:
-        with anyio.CancelScope(shield=True):
-            await owner.close()
 
 
 # -- reading now -------------------------------------------------------------

@@ -1,15 +1,20 @@
-"""Says which memory server the settings name and what may be started for it. It starts nothing."""
+"""Says which memory server the settings name, and runs it for one question. A session's own server is the link's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+import anyio
 
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
 from continuity.memory.server import ServerSpec, child_environment, resolve_command
 from continuity.places import Places
 from continuity.shell.config import Loaded
+from continuity.shell.link import MemoryLink
+from continuity.shell.owner import Owner
 
 
 def server_spec(
@@ -37,3 +42,16 @@ def keep_inventory(places: Places, spec: ServerSpec | CommandRefused, inventory:
     """Keep what the server offers for the next start."""
     if isinstance(spec, ServerSpec):
         InventoryCache(places.state).save(inventory_key(spec), inventory)
+
+
+@asynccontextmanager
+async def serving(spec: ServerSpec, seconds: float) -> AsyncGenerator[MemoryLink]:
+    """Have the one memory server for the length of the block; nothing of it is left afterwards."""
+    link = MemoryLink(spec, seconds, lambda _: None)
+    owner = Owner(lambda _, __: None)  # the link says itself why it is down
+    owner.spawn("memory", link.run, daemon=True)
+    try:
+        yield link
+    finally:
+        with anyio.CancelScope(shield=True):
+            await owner.close()
