@@ -20,14 +20,14 @@ from replay.session import Mirrored
 from replay.shapes import AuditView, Proved
 
 
-class Stored(NamedTuple):
+class Storage(NamedTuple):
     """How the file is kept, and where."""
 
     journal_mode: str | None
     file_system: str | None
 
     @classmethod
-    def of(cls, reader: Reader) -> Stored:
+    def of(cls, reader: Reader) -> Storage:
         """Ask SQLite and the mount table; a file that is too damaged to say leaves the first open."""
         try:
             mode = reader.journal_mode()
@@ -39,7 +39,7 @@ class Stored(NamedTuple):
 class Audit(NamedTuple):
     """What an audit found."""
 
-    stored: Stored
+    storage: Storage
     findings: tuple[Finding, ...]
     proven: dict[int, tuple[int, str | None]]
     vouched: Vouched
@@ -55,9 +55,9 @@ class Audit(NamedTuple):
         """Return the audit as `--json` prints it."""
         return AuditView(
             ok=self.ok,
-            journal_mode=self.stored.journal_mode,
-            file_system=self.stored.file_system,
-            file_system_supported=keeps_journals(self.stored.file_system),
+            journal_mode=self.storage.journal_mode,
+            file_system=self.storage.file_system,
+            file_system_supported=keeps_journals(self.storage.file_system),
             proved_to={
                 str(branch): Proved(position=position, digest=digest, anchored=self.vouched.get(branch))
                 for branch, (position, digest) in self.proven.items()
@@ -102,7 +102,7 @@ class _Walk:
 
 def audit(reader: Reader, mirror: Mirrored | None = None, folder: Path | None = None) -> Audit:
     """Return what every rule says of the journal; of its anchors and notes only if `mirror` and `folder` are given."""
-    kept, findings = Stored.of(reader), list(stored(reader))
+    storage, findings = Storage.of(reader), list(stored(reader))
     asked = len(PROVES) - 2 * (mirror is None) - (folder is None)
     try:
         walk = _Walk(reader)
@@ -110,9 +110,9 @@ def audit(reader: Reader, mirror: Mirrored | None = None, folder: Path | None = 
     except JournalDamaged as error:
         if all(finding.severity != "broken" for finding in findings):
             findings.append(Finding("file", "broken", None, None, error.what))
-        return Audit(kept, tuple(findings), {}, {}, asked)
+        return Audit(storage, tuple(findings), {}, {}, asked)
     on_disk = () if folder is None else notes(folder, walk.checkpoints)
-    return Audit(kept, (*findings, *walk.findings, *outside, *on_disk), walk.proven, vouched, asked)
+    return Audit(storage, (*findings, *walk.findings, *outside, *on_disk), walk.proven, vouched, asked)
 
 
 def _outside(reader: Reader, walk: _Walk, mirror: Mirrored | None) -> tuple[list[Finding], Vouched]:
