@@ -7,6 +7,8 @@ from pathlib import Path
 
 import psutil
 
+from continuity.places import places
+from journal.ids import SessionId
 from tests.fakes import relay
 from tests.fakes.memory_server import FakeMemory
 from tests.fakes.scripted_model import Json, ScriptedModel
@@ -33,6 +35,9 @@ class FakeScenario:
         """Change settings; a Tau that runs takes them over at its next reload."""
         self._settings |= settings
         self.home.write_settings(**self._settings)
+
+    def journal(self, session_id: str) -> Path:
+        return places(self.home.home).journal(SessionId(session_id))
 
     def tau(self, session_id: str | None = None) -> TauProcess:
         return TauProcess(self.home, session_id=session_id)

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.places import places
 from journal.disk import FORMAT
-from journal.ids import SessionId
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.scenario import until
 from tests.fakes.scripted_model import ScriptedModel
@@ -40,7 +38,7 @@ def test_a_journal_of_a_later_format_is_left_and_told_and_the_session_runs_on(
         tau.prompt("one")
         until(lambda: any("Checkpoint saved" in notice for notice in tau.notices) or None, "a save")
         assert tau.quit() == 0
-    journal = places(scene.home.home).journal(SessionId(session_id))
+    journal = scene.journal(session_id)
     with closing(sqlite3.connect(journal, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
     before, notes = everything_beside(journal), scene.memory.notes

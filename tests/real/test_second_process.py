@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.places import places
 from journal.events import BranchForked, CaptureProbed, SessionOpened, ToolAnswered, ToolCalled, WriteAnswered
-from journal.ids import SessionId
 from journal.reader import open_reader
 from replay.audit import audit
 from tests.fakes.fake_scenario import FakeScenario
@@ -48,7 +46,7 @@ def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_
     with scene.tau() as first:
         first.prompt("one")
         saves(first, 1)
-        path = places(scene.home.home).journal(SessionId(first.session_id))
+        path = scene.journal(first.session_id)
         with scene.tau(first.session_id) as second:
             second.prompt("write it")
             second.wait_notice("another process has this session open")

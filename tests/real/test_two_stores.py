@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.places import places
 from journal.events import Event, ReceiptAdopted, WriteAnswered, WriteIntended
-from journal.ids import SessionId
 from replay.session import mirrored
 from tests.fakes import sudden_death
 from tests.fakes.fake_scenario import FakeScenario
@@ -42,7 +40,7 @@ class Scene:
 
     @property
     def journal(self) -> Path:
-        return places(self.fake.home.home).journal(SessionId(self.session_id))
+        return self.fake.journal(self.session_id)
 
     @property
     def confirmed(self) -> list[str]:

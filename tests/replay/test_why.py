@@ -156,7 +156,7 @@ def test_a_row_about_neither_is_told_with_what_led_to_it(here: Path, snapshot: S
     ]
 
 
-def test_a_row_of_a_capture_is_marked_in_the_capture_s_story(here: Path) -> None:
+def test_a_row_of_a_capture_is_marked_in_the_captures_story(here: Path) -> None:
     path = stories.killed().write(here / "a.journal")
     digest = stories.killed().at(1, 7).digest
     by_digest, by_place = (run("why", each, "--in", path, "--json") for each in (digest[:10].upper(), "1@7"))
@@ -165,7 +165,7 @@ def test_a_row_of_a_capture_is_marked_in_the_capture_s_story(here: Path) -> None
     assert [step["position"] for step in by_digest.json["steps"] if step["asked"]] == [7]
 
 
-def test_what_a_branch_that_was_left_began_is_not_mixed_with_its_sibling_s_own(here: Path) -> None:
+def test_what_a_branch_that_was_left_began_is_not_mixed_with_its_siblings_own(here: Path) -> None:
     story = Recording().append(*SAVED[:4], tip=TIP)
     second = story.fork(1, 3, stories.LEFT)
     story.append(begun(), finished(), intended(), branch=second)

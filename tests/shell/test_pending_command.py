@@ -325,7 +325,7 @@ async def test_a_call_of_unknown_outcome_is_settled_by_a_person_alone(tmp_path: 
         assert (event.decision, reasons(talk, event)) == ("accept", "I see the note")
 
 
-async def test_a_call_in_the_process_s_own_journal_is_settled_from_any_of_its_sessions(tmp_path: Path) -> None:
+async def test_a_call_in_the_journal_of_the_process_is_settled_from_any_of_its_sessions(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         adhoc = AdHoc(process.writer, process.clock, process.voice, host="host 1", version="0.1.0")
         profile = process.settings.profile(tmp_path, tmp_path)
