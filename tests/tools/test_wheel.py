@@ -35,6 +35,7 @@ def test_it_ships_every_file_of_the_packages_and_no_other(wheel: zipfile.ZipFile
     ours = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
     assert shipped == ours
     assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
+    assert {f"continuity/notes/{note.name}" for note in (ROOT / "schemas" / "notes").iterdir()} <= shipped
 
 
 def test_it_brings_its_licence_and_asks_for_no_more_than_the_product_needs(wheel: zipfile.ZipFile) -> None:
