@@ -13,10 +13,10 @@ from continuity.pending import SHORTEST
 from journal import codec
 from journal.errors import JournalError, RowUnreadable
 from journal.events import CaptureBegun, Event, ToolCalled, WriteIntended
+from journal.folders import journals_at
 from journal.reader import Reader, open_reader
 from journal.row import RawRow
 from replay.references import SPELLINGS, NoSuchReference, find
-from replay.widely import journals_at
 
 NAMES = (
     f"a reference is the beginning of a capture's or a call's identity (at least {SHORTEST} characters), {SPELLINGS}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journal.errors import JournalError
+from journal.folders import journals_at
 from journal.lock import holder
 from journal.reader import open_reader
 from replay.projections import unproven
@@ -49,24 +50,3 @@ def over(paths: Sequence[Path]) -> Found:
 def at_home(folder: Path) -> Found:
     """Return the same of our own folder, which need not be made yet."""
     return over((folder,)) if os.path.lexists(folder) else Found([], [], unreadable=False, without=[folder])
-
-
-def journals_at(paths: Sequence[Path]) -> tuple[list[Path], list[Path], list[OSError]]:
-    """Return the journals at `paths`, each once, the folders that have none, and why others were not looked into."""
-    found: dict[Path, Path] = {}
-    without: list[Path] = []
-    closed: list[OSError] = []
-    for path in paths:
-        before = len(closed)
-        here = _below(path, closed) if os.path.isdir(path) else [path]  # noqa: PTH112  # Path.is_dir raises where this is False
-        if not here and len(closed) == before:
-            without.append(path)
-        for each in here:
-            found.setdefault(Path(os.path.realpath(each)), each)  # resolve() raises over links in a circle
-    return list(found.values()), without, closed
-
-
-def _below(folder: Path, closed: list[OSError]) -> list[Path]:
-    """Return the journals in `folder` and below it; add to `closed` why a folder could not be looked into."""
-    walked = os.walk(folder, onerror=closed.append)
-    return sorted(Path(at, name) for at, _, names in walked for name in names if name.endswith(".journal"))

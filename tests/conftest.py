@@ -19,7 +19,7 @@ COUNTED = ("pure", "store")
 EDGES = frozenset({"memory", "shell", "tau", "cli", "tools"})
 TESTS = Path(__file__).parent
 
-_OPENS_FILES = ("disk", "integrity", "interchange", "lock", "reader", "schema", "store", "tampering")
+_OPENS_FILES = ("disk", "folders", "integrity", "interchange", "lock", "reader", "schema", "store", "tampering")
 """Words in the names of test modules under `journal` that work on files."""
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)

@@ -5,6 +5,7 @@ Nothing but click is imported until one of them is called.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -71,13 +72,11 @@ def ask(nothing: str, hint: str) -> None:
 def standing_named(reference: str, where: Path | None) -> Standing:
     """Return the one open thing that is meant. What could not be read of other journals is said."""
     from continuity.pending import NoSuchOpen, SeveralOpen, matching
-    from continuity.shell.online import everything_open
+    from continuity.shell.online import Found, everything_open
 
     folder = where if where is not None else our_places().state
-    try:
-        found = everything_open(folder)
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}", "make it accessible, or name another with --in", UNREADABLE)
+    made = where is not None or os.path.lexists(folder)  # our own folder is made with the first journal
+    found = everything_open(folder) if made else Found((), ())
     for path, trouble in found.troubles:
         say(f"warning: {path} was passed over: {trouble}")
     try:

@@ -36,6 +36,7 @@ from continuity.shell.unattended import Left, Settled, Visitor, held, left, open
 from continuity.state import Capture
 from journal.errors import JournalError
 from journal.events import SessionOpened, ToolCalled, WriteAnswered
+from journal.folders import journals_at
 from journal.ids import BranchId, CallId, EntryId, Sha256, WriterId
 from journal.reader import open_reader
 from journal.row import WriterRecord
@@ -62,23 +63,20 @@ class Found(NamedTuple):
     """Everything open in some journals, and what could not be read of them."""
 
     standing: tuple[Standing, ...]
-    troubles: tuple[tuple[Path, JournalError], ...]
+    troubles: tuple[tuple[Path, str], ...]
+    """Journals and folders, each with the reason."""
 
 
 def everything_open(where: Path) -> Found:
-    """Return what is open in the journal at `where`, or in those in that folder and below it. Blocking.
-
-    Raises:
-        OSError: The folder cannot be looked into.
-    """
-    paths = sorted(where.rglob("*.journal")) if where.is_dir() else [where]
+    """Return what is open in the journal at `where`, or in those in that folder and below it. Blocking."""
+    journals = journals_at((where,))
     standing: list[Standing] = []
-    troubles: list[tuple[Path, JournalError]] = []
-    for path in paths:
+    troubles = [(Path(error.filename), str(error.strerror)) for error in journals.closed]
+    for path in journals.paths:
         try:
             found = left(path)
         except JournalError as error:
-            troubles.append((path, error))
+            troubles.append((path, str(error)))
             continue
         standing += [
             Standing(found, item) for branch, state in found.states.items() for item in open_items(branch, state)

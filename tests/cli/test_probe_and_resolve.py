@@ -36,6 +36,7 @@ from journal.row import WriterRecord
 from tests.facts import PROCESS
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory_server import FakeMemory
+from tests.fakes.permissions import permissions_bind
 from tests.replay.kit import Ran
 from tests.replay.kit import run as run_command
 from tests.shell.left_behind import STORED, SWALLOWED, killed
@@ -180,6 +181,23 @@ def test_a_journal_that_cannot_be_read_is_named_and_may_hold_what_is_meant(perso
     assert found.code == 0
     assert f"warning: {broken} was passed over" in found.err
     assert broken.read_bytes() == b"no journal"
+
+
+def test_a_folder_that_cannot_be_looked_into_is_named_and_may_hold_what_is_meant(person: Person) -> None:
+    closed = person.root / "state" / "closed"
+    closed.parent.mkdir()
+    closed.mkdir(mode=0)
+    with permissions_bind():
+        ran = person.run("probe", "ffffffffff")
+    assert (ran.code, ran.out) == (3, "")
+    assert f"warning: {closed} was passed over: Permission denied" in ran.err
+
+
+def test_where_no_journal_was_ever_made_nothing_is_open(person: Person) -> None:
+    ran = person.run("probe", "ffffffffff")
+    assert (ran.code, ran.out) == (2, "")
+    assert "nothing is open" in ran.err
+    assert not person.path.parent.exists()
 
 
 def test_one_journal_can_be_named(person: Person) -> None:
