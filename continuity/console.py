@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import textwrap
@@ -39,6 +40,17 @@ def _spelled(char: str) -> str:
     if char in _NAMED:
         return _NAMED[char]
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escaped_json(text: str) -> str:
+    """Spell out what JSON allows and a terminal may obey; such characters stand inside strings only."""
+    return "\n".join(_spelled_json(line) for line in text.split("\n"))
+
+
+def _spelled_json(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1].replace("\x7f", "\\u007f") for char in line)
 
 
 def out(text: str) -> None:

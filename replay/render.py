@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import msgspec
 
+from continuity.console import escaped_json
 from replay.shapes import Shape
 
 _SHORTEST_ID = 8
@@ -16,17 +17,17 @@ _SHORTEST_ID = 8
 
 def json_line(shape: Shape) -> str:
     """Return `shape` as one line of JSON, its keys in their order."""
-    return _harmless(_encoded(shape))
+    return escaped_json(_encoded(shape))
 
 
 def json_text(value: Shape | Sequence[Shape]) -> str:
     """Return `value` as indented JSON, its keys in their order."""
     if isinstance(value, Shape):
-        return _harmless(msgspec.json.format(_encoded(value), indent=2))
+        return escaped_json(msgspec.json.format(_encoded(value), indent=2))
     if not value:
         return "[]"
     inside = ",\n".join(msgspec.json.format(_encoded(each), indent=2) for each in value)
-    return _harmless(f"[\n{inside}\n]")
+    return escaped_json(f"[\n{inside}\n]")
 
 
 def _encoded(shape: Shape) -> str:
@@ -34,17 +35,6 @@ def _encoded(shape: Shape) -> str:
         return msgspec.json.encode(shape).decode()
     except UnicodeEncodeError:  # a damaged row's bytes, kept as lone surrogates
         return json.dumps(msgspec.to_builtins(shape))
-
-
-def _harmless(text: str) -> str:
-    """Spell out what JSON allows and a terminal may obey; such characters stand inside strings only."""
-    return "\n".join(_spelled_json(line) for line in text.split("\n"))
-
-
-def _spelled_json(line: str) -> str:
-    if line.isprintable():
-        return line
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1].replace("\x7f", "\\u007f") for char in line)
 
 
 def utc(at_ms: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from continuity.console import FINDINGS, SOUND, UNREADABLE, escaped, out, say
+from continuity.console import FINDINGS, SOUND, UNREADABLE, escaped, escaped_json, out, say
 
 if TYPE_CHECKING:
     from continuity.cli.shapes import Shape
@@ -122,4 +122,4 @@ def print_json(view: Shape) -> None:
 
     import msgspec
 
-    out(json.dumps(msgspec.to_builtins(view), indent=2, ensure_ascii=False))
+    out(escaped_json(json.dumps(msgspec.to_builtins(view), indent=2, ensure_ascii=False)))

@@ -16,6 +16,8 @@ import anyio
 import jsonschema  # type: ignore[import-untyped] # it ships no types
 import pytest
 
+from continuity.cli.shapes import ResolveView
+from continuity.cli.texts import print_json
 from continuity.commands import Observe
 from continuity.privacy import mask
 from continuity.shell.desk import kept
@@ -395,6 +397,29 @@ def test_a_call_whose_process_is_gone_is_settled_by_a_person(person: Person, dec
     assert ran.code == 0
     assert [event.decision for event in recorded(person.path, ToolResolved)] == [decision]
     assert replayed(person.path).calls == ()
+
+
+def test_no_json_can_act_on_a_terminal(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    odd = "\x9b2J\u202e.md"
+    view = ResolveView(
+        path="p",
+        session="s",
+        journal="j",
+        branch=1,
+        reference="r",
+        kind="capture",
+        decision="rewrite",
+        attempt=2,
+        outcome="accepted",
+        code=None,
+        file_path=odd,
+        evidence="answered",
+        owed=False,
+    )
+    print_json(view)
+    printed = capsysbinary.readouterr().out.decode()
+    assert printed.replace("\n", "").isprintable()
+    assert json.loads(printed)["file_path"] == odd
 
 
 # -- interruptions -----------------------------------------------------------
