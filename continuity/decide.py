@@ -312,7 +312,7 @@ def _resolve_call(state: State, command: ResolveCall) -> ToolResolved:
 def _adopt(state: State, command: Adopt) -> Events:
     """A receipt that says nothing new changes nothing, and none makes an older checkpoint current."""
     receipt = command.receipt
-    capture = next((c for c in state.captures if c.capture_id == receipt.capture_id), None)
+    capture = state.live(receipt.capture_id)
     if capture is not None:
         wanted = capture.status in ("intended", "in_doubt", "conflicted", "lost")
     else:

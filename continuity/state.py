@@ -156,11 +156,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     recall: Recall = Recall()
     calls: tuple[OpenCall, ...] = ()
 
+    def live(self, capture_id: CaptureId) -> Capture | None:
+        """The capture with this identity that is not settled for good."""
+        return next((c for c in self.captures if c.capture_id == capture_id), None)
+
     def capture(self, capture_id: CaptureId) -> Capture | None:
         """The live capture or the current checkpoint with this identity."""
-        for capture in self.captures:
-            if capture.capture_id == capture_id:
-                return capture
+        live = self.live(capture_id)
+        if live is not None:
+            return live
         if self.checkpoint is not None and self.checkpoint.capture_id == capture_id:
             return self.checkpoint
         return None

@@ -37,7 +37,7 @@ from continuity.state import Capture
 from journal.errors import JournalError
 from journal.events import SessionOpened, ToolCalled, WriteAnswered
 from journal.folders import journals_at
-from journal.ids import BranchId, CallId, EntryId, Sha256, WriterId
+from journal.ids import BranchId, CallId, CaptureId, EntryId, Sha256, WriterId
 from journal.reader import open_reader
 from journal.row import WriterRecord
 
@@ -55,8 +55,7 @@ class Standing(NamedTuple):
     @property
     def capture(self) -> Capture | None:
         """The write, if it is one."""
-        captures = self.left.states[self.item.branch].captures
-        return next((each for each in captures if each.capture_id == self.item.reference), None)
+        return self.left.states[self.item.branch].live(CaptureId(self.item.reference))
 
 
 class Found(NamedTuple):

@@ -135,8 +135,7 @@ class Settling:
         """The state of its branch, and the capture in it, as far as they are there still."""
         ledger = self._desk.ledger
         state = ledger.states.get(item.branch) if ledger is not None else None
-        captures = state.captures if state is not None else ()
-        return state, next((each for each in captures if each.capture_id == item.reference), None)
+        return state, state.live(CaptureId(item.reference)) if state is not None else None
 
     def _tell_read(self, item: Open, capture: Capture, rows: Sequence[Row]) -> None:
         probed = next((row.event for row in rows if isinstance(row.event, CaptureProbed)), None)

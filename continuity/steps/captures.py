@@ -32,11 +32,6 @@ def removed(state: State, capture_id: CaptureId) -> State:
     return replace(state, captures=tuple(c for c in state.captures if c.capture_id != capture_id))
 
 
-def live(state: State, capture_id: CaptureId) -> Capture | None:
-    """The capture of this branch that is not settled for good, or none."""
-    return next((c for c in state.captures if c.capture_id == capture_id), None)
-
-
 def doubted(capture: Capture) -> Capture:
     """The capture with its outcome open and its reads counted anew."""
     return replace(capture, status="in_doubt", probes=0, probed_ms=0)
@@ -67,7 +62,7 @@ def capture_begun(state: State, row: Row, event: CaptureBegun) -> State:
 
 
 def synthesis_advanced(state: State, row: Row, event: SynthesisAdvanced) -> State:
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None or capture.status != "begun":
         return state
     progress = Progress(event.through_entry, event.through_offset, event.handoff_sha256, event.chunks)
@@ -75,7 +70,7 @@ def synthesis_advanced(state: State, row: Row, event: SynthesisAdvanced) -> Stat
 
 
 def synthesis_finished(state: State, row: Row, event: SynthesisFinished) -> State:
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None or capture.status != "begun":
         return state
     ready = replace(capture, status="ready", handoff_sha256=event.handoff_sha256, failures=0)
@@ -88,7 +83,7 @@ def synthesis_finished(state: State, row: Row, event: SynthesisFinished) -> Stat
 
 def synthesis_failed(state: State, row: Row, event: SynthesisFailed) -> State:
     """A handoff that was finished and is gone is made anew, from the root: nothing of it can be trusted to be there."""
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None:
         return state
     failed = replace(capture, failures=capture.failures + 1, failed_ms=row.at_ms, code=event.error)

@@ -7,7 +7,7 @@ from typing import Literal, assert_never
 from msgspec.structs import replace
 
 from continuity.state import RUNGS, Capture, Evidence, Gathered, Intent, State, our_note
-from continuity.steps.captures import doubted, live, put, removed
+from continuity.steps.captures import doubted, put, removed
 from journal.events import (
     CaptureProbed,
     CaptureResolved,
@@ -24,7 +24,7 @@ from journal.row import Row
 
 
 def write_intended(state: State, row: Row, event: WriteIntended) -> State:
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None:
         return state
     intended = replace(
@@ -40,7 +40,7 @@ def write_intended(state: State, row: Row, event: WriteIntended) -> State:
 
 def write_answered(state: State, row: Row, event: WriteAnswered) -> State:
     """A confirmed capture is no longer live here, so a late answer changes nothing."""
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None or capture.attempt != event.attempt or capture.status != "intended":
         return state
     answered = replace(
@@ -75,7 +75,7 @@ def _confirmed(state: State, capture: Capture) -> State:
 
 
 def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None:
         return _checked(state, event)
     if capture.status not in ("in_doubt", "intended", "conflicted", "lost", "refused"):
@@ -133,7 +133,7 @@ def _checked(state: State, event: CaptureProbed) -> State:
 
 def receipt_adopted(state: State, row: Row, event: ReceiptAdopted) -> State:
     """A receipt settles what is open; it never reopens. One that settles nothing is the branch's checkpoint from here on."""
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     known = state.checkpoint is not None and state.checkpoint.capture_id == event.capture_id
     if capture is None and (known or event.kind != "checkpoint"):
         return state
@@ -193,7 +193,7 @@ def note_withdrawn(state: State, row: Row, event: NoteWithdrawn) -> State:
 
 
 def capture_resolved(state: State, row: Row, event: CaptureResolved) -> State:
-    capture = live(state, event.capture_id)
+    capture = state.live(event.capture_id)
     if capture is None:
         return state
     match event.decision:
