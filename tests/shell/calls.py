@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from continuity.memory.calls import Json, Ticket
 from continuity.memory.tools import TextBlock, ToolReply, ToolSpec
 from continuity.shell.bridging import Call
+from tests.fakes.host import Conversation
 from tests.shell.rig import Rig, Talk
 
 ARGUMENTS: Mapping[str, Json] = {
@@ -31,9 +32,9 @@ def text_of(reply: ToolReply) -> str:
     return "".join(block.text for block in reply.blocks if isinstance(block, TextBlock))
 
 
-async def began(process: Rig) -> Talk:
+async def began(process: Rig, conversation: Conversation | None = None) -> Talk:
     """A session whose journal exists and that captures nothing by itself."""
-    talk = await process.open()
+    talk = await process.open(conversation)
     await talk.prompt("hello")
     await talk.settle()
     return talk

@@ -25,6 +25,7 @@ from continuity.shell.owner import Owner
 from continuity.shell.session import Host, Prompted, Session
 from continuity.shell.settings import Settings
 from continuity.state import State
+from continuity.tau.presence import status
 from journal.codec import TAGS
 from journal.events import Event
 from journal.ids import EntryId, SessionId, WriterId
@@ -54,6 +55,12 @@ class Talk:
         state = self.session.state
         assert state is not None, "no journal yet"
         return state
+
+    @property
+    def page(self) -> str:
+        """The status page as it is now."""
+        desk = self.session.desk
+        return status(self.session, desk.link, None, desk.clock.now_ms())
 
     async def prompt(self, text: str) -> Prompted:
         entry = self.conversation.user(text)

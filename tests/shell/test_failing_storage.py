@@ -13,11 +13,8 @@ import anyio
 import pytest
 
 from continuity.commands import Observe
-from continuity.memory.calls import Ticket
-from continuity.memory.tools import TextBlock, ToolSpec
-from continuity.shell.bridging import Call, forward
+from continuity.shell.bridging import forward
 from continuity.shell.ledger import Ledger
-from continuity.tau.presence import status
 from journal import disk, filesystem
 from journal.errors import JournalFull
 from journal.events import CompactionStarted, Gap, SessionOpened, WorkBegun, WriteAnswered
@@ -25,9 +22,9 @@ from journal.ids import SessionId
 from tests.fakes.host import Conversation
 from tests.journal import kit
 from tests.journal.test_store_races import beginning
+from tests.shell.calls import text_of, write
 from tests.shell.rig import BOUND, Rig, Talk, names, recorded, replayed, rig, until, unwritable
 
-WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
 HOLDER = """
 import sqlite3, sys
 held = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -121,14 +118,8 @@ def ledger_of(talk: Talk) -> Ledger:
     return ledger
 
 
-def page(process: Rig, talk: Talk) -> str:
-    return status(talk.session, process.link, None, process.clock.now_ms())
-
-
 async def bridged(process: Rig, talk: Talk) -> str:
-    arguments = {"project": "main", "directory": "d", "title": "t", "content": "c"}
-    reply = await forward(process.link, talk.session.desk, Call(WRITE, arguments, Ticket(), 10.0))
-    return "".join(block.text for block in reply.blocks if isinstance(block, TextBlock))
+    return text_of(await forward(process.link, talk.session.desk, write()))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -142,20 +133,20 @@ async def test_twenty_turns_go_on_unrecorded_and_unsent_and_become_one_gap(tmp_p
             last = talk.state.position
             for number in range(20):
                 await talk.turn(f"into the void {number}")
-                assert f"recording    stopped: {why}\n" in page(process, talk)
+                assert f"recording    stopped: {why}\n" in talk.page
             await talk.settle()
             assert "was not sent: journal unavailable" in await bridged(process, talk)
             assert process.memory.calls()["write_note"] == 1
             missing = ledger.missing
-            assert f"not recorded {missing} notification(s)\n" in page(process, talk)
-            assert f"branch 1 at {last}" in page(process, talk)
+            assert f"not recorded {missing} notification(s)\n" in talk.page
+            assert f"branch 1 at {last}" in talk.page
         assert missing >= 40  # a prompt and a rest, twenty times
         process.clock.advance(60_000)
         await talk.saved("after")
         (gap,) = talk.events(Gap)
         assert gap.count == missing
-        assert "stopped" not in page(process, talk)
-        assert "not recorded" not in page(process, talk)
+        assert "stopped" not in talk.page
+        assert "not recorded" not in talk.page
         assert process.memory.calls()["write_note"] == 2
         stopped, again = process.voice.on("journal")
         assert why in stopped
@@ -258,15 +249,15 @@ async def test_a_journal_that_cannot_be_made_is_said_and_made_when_it_can_and_te
         talk = await process.open()
         for number in range(20):
             assert (await talk.turn(f"into the void {number}")).brief is None
-            assert "recording    stopped: its disk fails" in page(process, talk)
-        assert "not recorded 40 notification(s)\n" in page(process, talk)
+            assert "recording    stopped: its disk fails" in talk.page
+        assert "not recorded 40 notification(s)\n" in talk.page
         assert "was not sent: journal unavailable" in await bridged(process, talk)
         in_the_way.unlink()
         await talk.saved("on record")
         (gap,) = talk.events(Gap)
         assert gap.count == 40
         assert process.voice.on("journal")[1:] == ["Continuity records again."]
-        assert "stopped" not in page(process, talk)
+        assert "stopped" not in talk.page
 
 
 async def test_an_opening_that_found_no_room_is_recorded_later_with_all_that_waited_for_it(tmp_path: Path) -> None:
@@ -281,7 +272,7 @@ async def test_an_opening_that_found_no_room_is_recorded_later_with_all_that_wai
         with holding(path):
             await talk.session.start("resume")
             assert len(recorded(path, SessionOpened)) == 1
-            assert "recording    stopped: another program holds its write lock" in page(process, talk)
+            assert "recording    stopped: another program holds its write lock" in talk.page
         await talk.saved("two")
         assert names(path).count("session-opened") == 2
         assert names(path).count("compaction-started") == 1
@@ -303,7 +294,7 @@ async def test_where_no_journal_is_safe_none_is_made_and_the_person_is_told_the_
         folder = process.places.journal(SessionId("session")).parent
         for word in (str(folder), "fuse.sshfs", "CONTINUITY_HOME", "local disk"):
             assert word in said
-            assert word in page(process, talk)
+            assert word in talk.page
         assert not folder.exists()
         assert "was not sent: journal unavailable" in await bridged(process, talk)
         assert process.memory.calls()["write_note"] == 0
@@ -317,7 +308,7 @@ async def test_a_session_that_begins_while_another_process_makes_its_journal_mak
         path = process.places.journal(SessionId("session"))
         with beginning(path) as first:
             await talk.turn("one")
-            assert "another process has this session open" in page(process, talk)
+            assert "another process has this session open" in talk.page
             assert list(path.parent.glob("*.journal")) == []
             first.die()
             await talk.saved("two")

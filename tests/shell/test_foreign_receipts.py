@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from continuity.capture import receipt
-from continuity.tau.presence import status
 from journal.events import ReceiptAdopted
 from journal.ids import CaptureId, EntryId, Sha256
 from tests.fakes.host import Conversation
@@ -48,7 +47,7 @@ async def test_a_record_that_cannot_be_read_is_counted_and_memory_goes_on(
         assert TASK in brief.brief.text
         assert await talk.saved("two") == conversation.tip
         assert process.voice.on("receipts") == ["1 unreadable receipt(s) in this session were passed over."]
-        page = status(talk.session, process.link, None, 0)
+        page = talk.page
         assert talk.state.checkpoint is not None
         assert f"last save    {talk.state.checkpoint.path}" in page
         assert talk.events(ReceiptAdopted) == []

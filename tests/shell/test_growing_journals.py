@@ -9,20 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from continuity.memory.calls import Ticket
-from continuity.memory.tools import TextBlock, ToolSpec
 from continuity.shell.bridging import Call, forward
-from continuity.tau.presence import status
 from journal.events import CompactionNoticed, ToolAnswered
 from journal.ids import EntryId
 from tests.fakes.host import Conversation
 from tests.journal import kit
+from tests.shell.calls import READ, WRITE, text_of
 from tests.shell.rig import names, rig
 
 LARGE = "a tool's output, " * 125_000
 """More than two million bytes."""
-
-WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
-READ = ToolSpec(name="bm_read_note", original="read_note", description="", schema={"type": "object"}, mutating=False)
 
 
 def size(path: Path) -> int:
@@ -38,7 +34,7 @@ async def test_neither_what_a_call_carries_nor_what_it_brings_is_in_the_journal(
         arguments = {"project": "main", "directory": "d", "title": "large", "content": LARGE}
         await forward(process.link, talk.session.desk, Call(WRITE, dict(arguments), Ticket(), 20.0))
         read = await forward(process.link, talk.session.desk, Call(READ, {"identifier": "d/large.md"}, Ticket(), 20.0))
-        assert sum(len(block.text) for block in read.blocks if isinstance(block, TextBlock)) > len(LARGE)
+        assert len(text_of(read)) > len(LARGE)
         assert [answer.outcome for answer in talk.events(ToolAnswered)] == ["accepted"]
         assert size(talk.path) - before < 100_000
 
@@ -55,11 +51,11 @@ async def test_a_log_that_another_program_keeps_growing_is_said_once_and_so_is_i
                 assert await talk.session.desk.note(fact, bodies=kit.kept(f"{number} {LARGE}"))
             (said,) = process.voice.on("log")
             assert "grows, because another program holds the file open" in said
-            assert "MB beside it: another program" in status(talk.session, process.link, None, 0)
+            assert "MB beside it: another program" in talk.page
         for text in ("one", "two", "three"):
             await talk.prompt(text)
         assert process.voice.on("log")[1:] == ["Continuity: the log of this session's journal is short again."]
-        assert "MB beside it" not in status(talk.session, process.link, None, 0)
+        assert "MB beside it" not in talk.page
 
 
 async def test_deleting_the_files_of_a_session_leaves_nothing_of_it_and_all_of_the_others(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from continuity.memory.notes import REFUSALS
-from continuity.tau.presence import status
 from journal.events import CaptureProbed, NoteMoved, WriteAnswered
 from tests.fakes.host import Conversation
 from tests.fakes.memory_server import FakeMemory
@@ -81,7 +80,7 @@ async def test_each_refusal_is_a_status_of_its_own_and_the_next_turn_is_saved(tm
         await talk.settle()
         (refused,) = talk.state.captures
         assert (refused.status, refused.code) == ("refused", code)
-        assert f"{refused.path} is refused ({code})" in status(talk.session, process.link, None, 0)
+        assert f"{refused.path} is refused ({code})" in talk.page
         assert any(code in text for text in process.voice.on("save"))
         assert talk.events(CaptureProbed) == []
         process.memory.faults()
@@ -116,7 +115,7 @@ async def test_an_address_taken_by_another_is_shown_once_and_never_overwritten(t
         process.clock.advance(300_000)
         await talk.settle()
         assert [c.status for c in talk.state.captures] == ["conflicted"]
-        assert f"{stuck.path} is conflicted" in status(talk.session, process.link, None, 0)
+        assert f"{stuck.path} is conflicted" in talk.page
         assert any(str(stuck.path) in text for text in process.voice.on("settle"))
     async with rig(tmp_path) as process:
         process.memory.faults()

@@ -16,7 +16,7 @@ import pytest
 
 from continuity.commands import Observe
 from continuity.memory.calls import Ticket
-from continuity.memory.tools import TextBlock, ToolReply, ToolSpec
+from continuity.memory.tools import ToolReply
 from continuity.shell.bridging import Call, forward
 from continuity.shell.ledger import Ledger
 from continuity.state import State
@@ -30,9 +30,8 @@ from replay.fold import steps
 from tests.fakes.host import Conversation
 from tests.journal import kit
 from tests.replay.kit import run
+from tests.shell.calls import WRITE, began, text_of
 from tests.shell.rig import Rig, Talk, recorded, replayed, rig, until
-
-WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
 
 
 def write(title: str) -> Call:
@@ -42,14 +41,6 @@ def write(title: str) -> Call:
 
 def titles(count: int, first: int = 0) -> list[str]:
     return [f"note-{number:02}" for number in range(first, first + count)]
-
-
-async def began(process: Rig, conversation: Conversation | None = None) -> Talk:
-    """A session whose journal exists and that captures nothing by itself."""
-    talk = await process.open(conversation)
-    await talk.prompt("hello")
-    await talk.settle()
-    return talk
 
 
 async def forwarded(process: Rig, talk: Talk, wanted: Iterable[str]) -> list[ToolReply]:
@@ -214,7 +205,3 @@ async def test_ten_answers_in_any_order_fold_to_the_state_that_was_lived(tmp_pat
 
 def _has_answers(talk: Talk, count: int) -> bool:
     return len(talk.events(ToolAnswered)) == count and len(talk.state.calls) == 10 - count
-
-
-def text_of(reply: ToolReply) -> str:
-    return "".join(block.text for block in reply.blocks if isinstance(block, TextBlock))

@@ -10,7 +10,6 @@ import anyio
 
 from continuity.capture import content_digest
 from continuity.due import PROBE_SPACING_MS
-from continuity.tau.presence import status
 from journal.events import CaptureProbed, WriteAnswered
 from tests.fakes.host import HANDOFF, Conversation
 from tests.fakes.memory_server import FakeMemory
@@ -91,7 +90,7 @@ async def test_a_capture_that_a_rival_wrote_is_adopted_though_the_index_lags_and
         async with rig(tmp_path) as process:
             talk = await process.open(conversation)
             assert process.voice.notices == []
-            assert path in status(talk.session, process.link, None, 0)
+            assert path in talk.page
 
 
 async def test_the_note_is_read_where_the_server_says_that_it_exists(tmp_path: Path) -> None:

@@ -7,16 +7,13 @@ import shutil
 from pathlib import Path
 
 from continuity.capture import RECEIPT_NAMESPACE
-from continuity.memory.calls import Ticket
-from continuity.memory.tools import ToolSpec
-from continuity.shell.bridging import Call, forward
+from continuity.shell.bridging import forward
 from journal.events import CaptureProbed, ReceiptAdopted, ToolAnswered, WriteAnswered
 from tests.fakes.host import Conversation
 from tests.fakes.journals import session_file
 from tests.replay.kit import findings, run
+from tests.shell.calls import write
 from tests.shell.rig import Rig, Talk, names, recorded, replayed, rig, until
-
-WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
 
 
 def crashed(path: Path, to: Path) -> Path:
@@ -32,11 +29,6 @@ def restored(path: Path, copy: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
     for suffix in ("", "-wal"):
         shutil.copyfile(f"{copy}{suffix}", f"{path}{suffix}")
-
-
-def note(title: str) -> Call:
-    arguments = {"project": "main", "directory": "agent", "title": title, "content": "words"}
-    return Call(WRITE, dict(arguments), Ticket(), 20.0)
 
 
 async def test_a_confirmation_the_host_never_heard_of_is_mirrored_by_the_next_prompt_and_written_no_second_time(
@@ -128,7 +120,7 @@ async def test_the_outcome_of_a_call_is_on_disk_when_the_host_is_given_its_resul
     async with rig(tmp_path, capture_knowledge=False) as process:
         talk = await process.open(conversation)
         await talk.prompt("hello")
-        reply = await forward(process.link, talk.session.desk, note("one"))
+        reply = await forward(process.link, talk.session.desk, write(title="one"))
         copy, path = crashed(talk.path, tmp_path / "copy"), talk.path
         assert not reply.is_error
     assert [answer.outcome for answer in recorded(copy, ToolAnswered)] == ["accepted"]

@@ -13,7 +13,6 @@ import pytest
 from continuity.commands import Resolve
 from continuity.due import PROBE_SPACING_MS
 from continuity.shell.bridging import forward
-from continuity.tau.presence import status
 from journal.events import CaptureProbed, CaptureResolved, ToolAnswered, WriteAnswered
 from journal.ids import Sha256
 from tests.fakes.host import Conversation
@@ -107,12 +106,12 @@ async def test_a_write_that_nobody_can_settle_holds_back_none_of_the_next_twenty
 async def stays_listed_until_a_person_settles_it(process: Rig, talk: Talk) -> None:
     (stuck,) = talk.state.pending
     listed = f"{stuck.path} is in doubt (timeout) since 20 min, read {stuck.probes} time(s)"
-    assert listed in status(talk.session, process.link, None, process.clock.now_ms())
+    assert listed in talk.page
     abandon = Resolve(capture_id=stuck.capture_id, decision="abandon", reason_sha256=Sha256("0" * 64))
     await talk.session.desk.apply(abandon)
     assert [resolved.decision for resolved in talk.events(CaptureResolved)] == ["abandon"]
     assert talk.state.pending == ()
-    assert str(stuck.path) not in status(talk.session, process.link, None, process.clock.now_ms())
+    assert str(stuck.path) not in talk.page
 
 
 @pytest.mark.parametrize(

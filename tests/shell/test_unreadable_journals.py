@@ -16,19 +16,15 @@ import anyio
 import pytest
 
 from continuity.memory.calls import Ticket
-from continuity.memory.tools import ToolSpec
 from continuity.shell.bridging import Call, forward
-from continuity.tau.presence import status
 from journal import chain
 from journal.disk import FORMAT
 from journal.reader import open_reader
 from tests.fakes.host import Conversation
 from tests.journal.kit import snapshot, without_guards
 from tests.replay.kit import Ran, run
+from tests.shell.calls import READ, WRITE
 from tests.shell.rig import names, rig
-
-WRITE = ToolSpec(name="bm_write_note", original="write_note", description="", schema={"type": "object"}, mutating=True)
-READ = ToolSpec(name="bm_read_note", original="read_note", description="", schema={"type": "object"}, mutating=False)
 
 
 async def left_behind(root: Path, conversation: Conversation) -> Path:
@@ -123,7 +119,7 @@ async def test_the_session_goes_on_without_memory_and_is_told_where_and_what_to_
         (said,) = process.voice.on("journal")
         for words in (where, remedy, "nothing is saved or recalled", "it was left as it is"):
             assert words in said
-        assert where in status(talk.session, process.link, None, process.clock.now_ms())
+        assert where in talk.page
         assert all(each.brief is None and each.receipt is None for each in prompted)
         refused = await forward(process.link, talk.session.desk, Call(WRITE, {"title": "t"}, Ticket(), 5.0))
         read = await forward(process.link, talk.session.desk, Call(READ, {"identifier": "t"}, Ticket(), 5.0))

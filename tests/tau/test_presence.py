@@ -8,7 +8,7 @@ from continuity.tau.host import register_command
 from continuity.tau.presence import Presence, status
 from tests.fakes.extension_api import FakeTau
 from tests.fakes.host import Conversation
-from tests.shell.rig import Rig, Talk, rig, until
+from tests.shell.rig import rig, until
 
 
 def texts(tau: FakeTau) -> list[str]:
@@ -60,16 +60,12 @@ def test_what_a_server_or_a_journal_names_does_not_act_on_the_terminal() -> None
     assert tau.command("bm-status", "one\ntwo") == "one\ntwo]0;x"
 
 
-def page(process: Rig, talk: Talk) -> str:
-    return status(talk.session, process.link, None, process.clock.now_ms())
-
-
 async def test_the_status_page_says_where_things_go_and_what_is_proven(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
-        assert "begins with the first prompt" in page(process, talk)
+        assert "begins with the first prompt" in talk.page
         await talk.saved("one")
-        shown = page(process, talk)
+        shown = talk.page
         assert "main, folder tau/checkpoints" in shown
         assert "(evidence: answered)" in shown
         assert "up: Fake Memory" in shown
@@ -84,7 +80,7 @@ async def test_the_status_page_names_a_refused_capture_and_why(tmp_path: Path) -
         await talk.turn("one")
         await talk.settle()
         (capture,) = talk.state.captures
-        (line,) = [line for line in page(process, talk).splitlines() if "tau-checkpoint" in line]
+        (line,) = [line for line in talk.page.splitlines() if "tau-checkpoint" in line]
         assert capture.code is not None
         assert capture.status.replace("_", " ") in line
         assert capture.code in line
@@ -97,7 +93,7 @@ async def test_the_status_page_names_a_capture_that_waits_for_memory(tmp_path: P
         await talk.session.start("startup")
         await talk.turn("one")
         await until(lambda: talk.state.captures and talk.state.captures[0].status == "ready", "a handoff")
-        shown = page(process, talk)
+        shown = talk.page
         assert "  not saved    checkpoint " in shown
         assert "is ready and waits for memory since 0 min" in shown
 
@@ -112,7 +108,7 @@ async def test_the_status_page_names_a_doubt_on_a_branch_that_was_left(tmp_path:
         talk.conversation.go_to(kept)
         await talk.prompt("a better turn")
         assert not talk.state.captures
-        assert "is in doubt" in page(process, talk)
+        assert "is in doubt" in talk.page
 
 
 def test_without_a_session_the_status_page_says_so() -> None:
