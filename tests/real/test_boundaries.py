@@ -20,7 +20,6 @@ from continuity.evolve import fold
 from continuity.shell.session import Session
 from continuity.tau.entries import BRIEF_TYPE
 from continuity.tau.resident import Resident, resident
-from journal.codec import TAGS
 from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, CompactionNoticed, SessionOpened, WriteAnswered
 from journal.ids import SessionId
 from journal.reader import open_reader
@@ -30,7 +29,7 @@ from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
 from tests.fakes.story import Story, Turn, briefs_in
 from tests.fakes.tau_session import LiveSession, live_session
-from tests.shell.rig import BOUND, recorded, until
+from tests.shell.rig import BOUND, names, recorded, until
 
 LONG = "x" * 50_000
 TURNS = (
@@ -104,11 +103,6 @@ async def lived(scene: FakeScenario, session_id: str | None = None) -> AsyncGene
         assert not made.serving.owner.alive
 
 
-def told(path: Path, branch: int = 1) -> list[str]:
-    with open_reader(path) as reader:
-        return [TAGS[type(row.event)].partition(".")[0] for row in reader.verified(branch)]
-
-
 def sound(path: Path, session_file: Path) -> bool:
     """Whether the audit finds nothing but the end that no receipt vouches for yet."""
     with open_reader(path) as reader:
@@ -136,9 +130,9 @@ async def test_a_whole_life_leaves_its_timeline_and_a_sound_journal(scene: FakeS
         path, session_id, file = one.path(), one.session_id, one.live.file
     opened = [(event.reason, event.writers_ended) for event in recorded(path, SessionOpened)]
     assert opened == [("startup", ()), ("reload", ())]
-    names = told(path)
-    assert names.index("compaction-noticed") < names.index("brief-delivered") < len(names) - 1
-    assert names[-1] == "session-closed"
+    told = names(path)
+    assert told.index("compaction-noticed") < told.index("brief-delivered") < len(told) - 1
+    assert told[-1] == "session-closed"
     assert sound(path, file)
     async with lived(scene, session_id) as two:
         await two.saved("after a while")
@@ -224,9 +218,9 @@ async def test_a_branch_in_the_tree_is_a_fork_and_what_was_left_is_captured(scen
         await one.prompt("a better turn")
         await one.settle()
         assert [begun.reason for begun in recorded(one.path(), CaptureBegun)] == ["left-branch"]
-        names = told(one.path(), 2)
-        assert "branch-forked" in names
-        assert names[-1] == "work-settled"
+        told = names(one.path(), 2)
+        assert "branch-forked" in told
+        assert told[-1] == "work-settled"
         path, file = one.path(), one.live.file
     assert sound(path, file)
 
