@@ -169,7 +169,13 @@ def looked_for(desk: Desk, checkpoint: Capture, outcome: str) -> None:
         )
 
 
+def seen_at(settled: CaptureProbed) -> str | None:
+    """Return where the first note was that a read found, whosever it is."""
+    return next((o.file_path for o in settled.observations if o.found == "note" and o.file_path), None)
+
+
 def _tell(desk: Desk, settled: CaptureProbed, capture: Capture) -> None:
     text, level = _SAID[settled.verdict]
-    path = next((o.file_path for o in settled.observations if o.found == "note"), None) or capture.path
-    desk.voice.say("settle", text.format(path=path), "info" if level == "info" else "warning")
+    desk.voice.say(
+        "settle", text.format(path=seen_at(settled) or capture.path), "info" if level == "info" else "warning"
+    )

@@ -14,11 +14,12 @@ from continuity.due import PROBE_SPACING_MS
 from continuity.profile import Profile
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel, Voice
+from continuity.shell.reconciling import seen_at
 from continuity.shell.unattended import Left, MovedOn, NoServer, Settled, Visitor, settle
 from continuity.state import Capture
 from journal.errors import JournalError
 from journal.events import CaptureProbed
-from journal.events.lifecycle import SessionOpened
+from journal.events.lifecycle import Profile as Filed
 from journal.ids import BranchId, SessionId
 from journal.lock import holder
 
@@ -42,16 +43,11 @@ class Work(NamedTuple):
 
 def work_of(profile: Profile) -> Work | None:
     """Return the work that `profile` files, or None if nothing of it is written."""
-    if profile.project is None:
-        return None
-    recorded = profile.recorded()
-    return Work(profile.project, recorded.kind, recorded.repository or recorded.scope)
+    return _work(profile.project, profile.recorded())
 
 
-def _work_opened(event: SessionOpened | None) -> Work | None:
-    if event is None or event.destination is None:
-        return None
-    return Work(event.destination, event.profile.kind, event.profile.repository or event.profile.scope)
+def _work(destination: str | None, filed: Filed) -> Work | None:
+    return Work(destination, filed.kind, filed.repository or filed.scope) if destination is not None else None
 
 
 class Visits:
@@ -122,12 +118,11 @@ class Sweep:
 
     def _owed(self, found: Left) -> Sequence[tuple[BranchId, Capture]]:
         """The doubted writes of the same work that nobody read for lately."""
-        now_ms = self._visitor.clock.now_ms()
-        if (
-            self._visits.occupied(found.header.session_id)
-            or _work_opened(found.states[found.last].opened) != self._work
-        ):
+        opened = found.states[found.last].opened
+        work = _work(opened.destination, opened.profile) if opened is not None else None
+        if work != self._work or self._visits.occupied(found.header.session_id):
             return ()
+        now_ms = self._visitor.clock.now_ms()
         return [
             (branch, capture)
             for branch, state in found.states.items()
@@ -176,9 +171,8 @@ def _news(found: Settled) -> list[tuple[CaptureProbed, str]]:
 
 
 def _where(found: Settled, drawn: CaptureProbed) -> str:
-    seen = next((o.file_path for o in drawn.observations if o.found == "note" and o.file_path), None)
     captures = (state.capture(drawn.capture_id) for state in found.left.states.values())
-    return seen or next((c.path for c in captures if c is not None and c.path), None) or drawn.capture_id[:12]
+    return seen_at(drawn) or next((c.path for c in captures if c is not None and c.path), None) or drawn.capture_id[:12]
 
 
 def _told(settled: Sequence[tuple[CaptureProbed, str]]) -> tuple[str, NoticeLevel]:
