@@ -64,14 +64,25 @@ def write_answered(state: State, row: Row, event: WriteAnswered) -> State:
 
 
 def _confirmed(state: State, capture: Capture) -> State:
-    """Confirmed is final. An older checkpoint settled late never becomes the current one; a stored tip owes nothing."""
+    """Confirmed is final. An older checkpoint settled late never becomes the current one; a stored tip owes nothing.
+
+    A handoff starts from the newest finished one, so a checkpoint holds what
+    an earlier write that was not stored held: nobody need decide of that.
+    """
     confirmed = replace(capture, status="confirmed")
     after = removed(state, capture.capture_id)
     current = state.checkpoint
     if capture.kind != "checkpoint" or (current is not None and current.begun_position > capture.begun_position):
         return after
     owed = Gathered() if after.gathered.tip == confirmed.source_tip else after.gathered
-    return replace(after, checkpoint=confirmed, gathered=owed)
+    kept = tuple(c for c in after.captures if not _contained(c, confirmed))
+    return replace(after, checkpoint=confirmed, gathered=owed, captures=kept)
+
+
+def _contained(capture: Capture, checkpoint: Capture) -> bool:
+    """Whether what is proven not to be stored is in a later checkpoint all the same."""
+    settled = capture.status in ("lost", "refused") and capture.kind == "checkpoint"
+    return settled and capture.begun_position < checkpoint.begun_position
 
 
 def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:

@@ -131,7 +131,8 @@ def _left(before: Setting, move: Move) -> Iterator[str]:
         superseded = name == "begin" and capture.status == "ready"
         if not (confirmed or newer or superseded or name.startswith("person: abandon")):
             yield f"capture {tip} was forgotten"
-        if not superseded and not name.startswith("person") and not _ever(after, tip):
+        held = newer and capture.status in ("lost", "refused")
+        if not superseded and not held and not name.startswith("person") and not _ever(after, tip):
             yield f"capture {tip} counts as saved, and never was there"
 
 

@@ -232,7 +232,9 @@ class Truth:
             return
         kept = {capture.capture_id for capture in after.captures}
         for capture in before.captures:
-            if capture.capture_id not in kept and mirror.tracks[row.branch, capture.capture_id].status not in _SETTLED:
+            track = mirror.tracks[row.branch, capture.capture_id]
+            held = track.status in ("lost", "refused") and _later(after.checkpoint, capture)
+            if capture.capture_id not in kept and track.status not in _SETTLED and not held:
                 self.world.fail(f"{capture.capture_id[:8]} was forgotten at {type(event).__name__}")
         self._checkpoint(row, before.checkpoint, after.checkpoint)
         if isinstance(event, ReceiptAdopted) and event.capture_id not in {one.capture_id for one in before.captures}:
@@ -428,6 +430,11 @@ class Truth:
 
 
 _SETTLED = ("confirmed", "superseded", "abandoned")
+
+
+def _later(checkpoint: Capture | None, capture: Capture) -> bool:
+    """Whether `checkpoint` was begun later: it holds what the capture held."""
+    return checkpoint is not None and checkpoint.begun_position > capture.begun_position
 
 
 def _brief(event: Event) -> str:
