@@ -80,9 +80,10 @@ def _confirmed(state: State, capture: Capture) -> State:
 
 
 def _contained(capture: Capture, checkpoint: Capture) -> bool:
-    """Whether what is proven not to be stored is in a later checkpoint all the same."""
+    """Whether what is proven not to be stored is in a later checkpoint all the same: one made here, from its text."""
     settled = capture.status in ("lost", "refused") and capture.kind == "checkpoint"
-    return settled and capture.begun_position < checkpoint.begun_position
+    made_here = checkpoint.handoff_sha256 is not None
+    return settled and made_here and capture.begun_position < checkpoint.begun_position
 
 
 def capture_probed(state: State, row: Row, event: CaptureProbed) -> State:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from continuity.state import State
-from journal.events import Event
+from journal.events import Event, ReceiptAdopted
 from journal.ids import CaptureId, EntryId
 from tests.facts import (
+    BODY,
     CAPTURE,
     DOUBTED,
     NOWHERE,
     OTHER_CAPTURE,
+    PROJECT,
     answered,
     begun,
     connected,
@@ -67,6 +69,21 @@ def test_a_lost_transcript_is_in_no_checkpoint() -> None:
     sent = (begun(kind="transcript"), finished(), intended(kind="transcript"))
     lost = (opened(), connected(), settled(), *sent, answered("unknown"), probed("absent_final", *NOWHERE))
     assert open_after(*lost, *LATER) == [(CAPTURE, "lost")]
+
+
+def test_a_checkpoint_from_elsewhere_knows_nothing_of_a_lost_write() -> None:
+    lost = (*DOUBTED, probed("absent_final", *NOWHERE))
+    receipt = ReceiptAdopted(
+        capture_id=OTHER_CAPTURE,
+        attempt=1,
+        kind="checkpoint",
+        project=PROJECT,
+        source_tip=NEXT_TIP,
+        content_sha256=BODY,
+        file_path="b.md",
+        origin="tool",
+    )
+    assert open_after(*lost, receipt) == [(CAPTURE, "lost")]
 
 
 def test_a_checkpoint_that_is_confirmed_late_does_not_hold_what_was_begun_after_it() -> None:
