@@ -133,9 +133,9 @@ def _carried_out(standing: Standing, decision: Decision, reason: str, comes: Vis
 
 
 class _Stderr:
-    """Says what the machine has to say. Where to and how a session saves is its own person's to be told."""
+    """Says what the machine has to say. What concerns a session alone is not said, and what came of it is said once."""
 
     def say(self, topic: str, text: str, level: str = "info") -> None:
         del level
-        if not topic.startswith("destination:"):
+        if topic != "save" and not topic.startswith("destination:"):
             say(text)

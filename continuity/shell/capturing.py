@@ -18,7 +18,6 @@ from continuity.memory.calls import Ticket
 from continuity.memory.notes import WriteOutcome, WriteRequest, write_note
 from continuity.privacy import RULE_SET_VERSION, mask_messages
 from continuity.shell.desk import Desk, kept
-from continuity.shell.git import git_facts
 from continuity.shell.ports import ModelFailed
 from continuity.state import Capture, State
 from journal.errors import AlreadySubmitted, JournalError
@@ -317,8 +316,8 @@ async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteReque
     if made is None:
         return None
     messages = await desk.source.messages(capture.source_tip)
-    profile, git = await git_facts(desk.profile)
-    body = handoff.note_body(made, profile.kind, continues=_continued(desk, _state(desk, branch)))
+    profile, git = await desk.checkout(desk.profile)
+    body = handoff.note_body(made, profile.kind, continues=_continued(desk, _state(desk, branch), capture))
     metadata = handoff.note_metadata(
         profile,
         project=capture.project,
@@ -342,11 +341,13 @@ async def _request(desk: Desk, capture: Capture, branch: BranchId) -> WriteReque
     )
 
 
-def _continued(desk: Desk, state: State | None) -> str | None:
-    """Only a confirmed note that is not known to be gone is continued; a moved one under its new path."""
+def _continued(desk: Desk, state: State | None, capture: Capture) -> str | None:
+    """Only an older, confirmed note that is not known to be gone is continued; a moved one under its new path."""
     checkpoint = state.checkpoint if state else None
     if checkpoint is None or checkpoint.capture_id in desk.unfound:
         return None
+    if checkpoint.begun_position > capture.begun_position:
+        return None  # a lost one that is written again came before it
     permalink = None if checkpoint.moved else checkpoint.permalink
     return permalink or (checkpoint.path or "").removesuffix(".md") or None
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 
 from continuity.commands import Command, CommandRejected, Observe, Observed
-from continuity.profile import Profile
+from continuity.profile import GitFacts, Profile
 from continuity.shell.clock import Clock
+from continuity.shell.git import git_facts
 from continuity.shell.ledger import Ledger
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import trouble
@@ -45,6 +46,8 @@ class Desk:
     model: Model
     voice: Voice
     ledger: Ledger | None = None
+    checkout: Callable[[Profile], Awaitable[tuple[Profile, GitFacts | None]]] = git_facts
+    """Tells what a coding checkpoint says of its checkout, and how it is filed."""
     waiting: list[Observed] = field(default_factory=list[Observed])
     """Facts from before the journal was made."""
     dropped: int = 0

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 import anyio.to_thread
+from msgspec.structs import replace
 
 from continuity.capture import PublicMessage
 from continuity.commands import CommandRejected, Resolve, ResolveCall
@@ -23,7 +24,7 @@ from continuity.due import Submit
 from continuity.memory.liveness import identify
 from continuity.memory.server import ServerSpec
 from continuity.pending import Open, open_items
-from continuity.profile import Profile
+from continuity.profile import GitFacts, Profile
 from continuity.shell import capturing
 from continuity.shell.clock import SystemClock
 from continuity.shell.desk import Desk
@@ -168,25 +169,29 @@ async def decided(
         MovedOn, JournalError: Nothing of it was recorded.
     """
     branch = wanted.item.branch
-    async with held(wanted.left, [branch], comes) as ledger, opened(ledger, branch, comes):
-        await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
-        if rewriting is None:
-            return None
-        return await _sent(wanted, ledger, comes, rewriting)
+    if rewriting is None:
+        async with held(wanted.left, [branch], comes) as ledger, opened(ledger, branch, comes):
+            await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
+        return None
+    seconds = rewriting.settings.timeout_seconds
+    async with serving(rewriting.spec, seconds) as link:
+        await link.up(seconds)  # before the lock is taken: whoever gives up waiting for it decided nothing
+        async with held(wanted.left, [branch], comes) as ledger, opened(ledger, branch, comes):
+            await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
+            return await _sent(wanted, ledger, link, comes, rewriting)
 
 
-async def _sent(wanted: Standing, ledger: Ledger, comes: Visitor, how: Rewriting) -> Sent:
+async def _sent(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visitor, how: Rewriting) -> Sent:
     """Submit through the normal way: the intent on disk first, create-only, from the text that is kept."""
     branch, began = wanted.item.branch, ledger.states[wanted.item.branch].position
     capture = next(c for c in ledger.states[branch].captures if c.capture_id == wanted.item.reference)
-    async with serving(how.spec, how.settings.timeout_seconds) as link:
-        if await link.up(how.settings.timeout_seconds) is None:
-            return Sent(None, link.error or "no answer in time")
-        desk = await _desk(wanted, ledger, link, comes, how)
-        try:
-            await capturing.submit(desk, Submit(capture.capture_id, capture.attempt), branch)
-        except CommandRejected as rejected:
-            return Sent(None, rejected.reason)
+    if link.connection is None:
+        return Sent(None, link.error or "no answer in time")
+    desk = await _desk(wanted, ledger, link, comes, how)
+    try:
+        await capturing.submit(desk, Submit(capture.capture_id, capture.attempt), branch)
+    except CommandRejected as rejected:
+        return Sent(None, rejected.reason)
     answer = await anyio.to_thread.run_sync(_answer, ledger.path, branch, began)
     return Sent(answer, None if answer is not None else "it was not sent")
 
@@ -217,6 +222,7 @@ async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visit
         model=told,
         voice=how.voice,
         ledger=ledger,
+        checkout=told.checkout,
     )
 
 
@@ -236,11 +242,19 @@ def _profile(own: SessionOpened, project: str, metadata: Mapping[str, str]) -> P
 
 
 class _Told:
-    """What the attempt before told of its session, which is not here: when it began and ended. Of its messages nothing."""
+    """What the attempt before told of its session, which is not here: when it was, and on what checkout. No messages."""
 
     def __init__(self, metadata: Mapping[str, str]) -> None:
+        self._metadata = metadata
         times = (metadata.get("started"), metadata.get("ended"))
         self._times = [round(datetime.fromisoformat(each).timestamp() * 1000) for each in times if each]
+
+    async def checkout(self, profile: Profile) -> tuple[Profile, GitFacts | None]:
+        """The checkout as it was; whatever is checked out there today, the work was not done on it."""
+        branch, sha = self._metadata.get("branch"), self._metadata.get("git_sha")
+        if profile.kind != "coding" or profile.root is None or branch is None or sha is None:
+            return replace(profile, kind="general"), None
+        return profile, GitFacts(root=profile.root, branch=branch, sha=sha)
 
     async def view(self, anchor: object | None) -> PathView:
         del anchor

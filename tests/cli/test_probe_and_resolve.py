@@ -263,6 +263,31 @@ def test_a_note_written_again_tells_the_times_of_its_session_and_not_those_of_to
         assert before.get(name) == after.get(name), name
 
 
+def test_a_note_written_again_tells_the_checkout_its_work_was_done_on(person: Person) -> None:
+    checkout = person.root / "work"
+    checkout.mkdir()
+    git(checkout, "init", "-q", "-b", "feature")
+    git(checkout, "commit", "-q", "--allow-empty", "-m", "one")
+    filed = {"kind": "coding", "root": str(checkout), "repository": "ada/lamp", "project": "main"}
+    reference = person.left(SWALLOWED, repositories=(filed,))
+    git(checkout, "switch", "-q", "-c", "another")
+    git(checkout, "commit", "-q", "--allow-empty", "-m", "two")
+    person.run("probe", reference)
+    told = person.run("resolve", reference, "--rewrite", "--reason", "lost", "--yes", "--json").json
+    first, lost, again = recorded(person.path, WriteIntended)
+    with open_reader(person.path) as reader:
+        before, after = (json.loads(reader.body(each.metadata_sha256) or "") for each in (lost, again))
+    for name in ("branch", "git_sha", "repo_root", "repository"):
+        assert before[name] == after[name], name
+    assert first.note_type == again.note_type == "coding_session"
+    assert person.memory.notes[told["file_path"]]["frontmatter"]["branch"] == "feature"
+
+
+def git(checkout: Path, *words: str) -> None:
+    somebody = ("-c", "user.email=ada@example.org", "-c", "user.name=Ada")
+    subprocess.run(["git", *somebody, *words], cwd=checkout, check=True, capture_output=True)
+
+
 def test_what_may_still_land_is_not_written_again(person: Person) -> None:
     reference = person.left(STORED)
     before = names(person.path)
@@ -310,6 +335,7 @@ def test_a_new_attempt_of_unknown_outcome_is_a_new_question(person: Person) -> N
     ran = person.run("resolve", reference, "--rewrite", "--reason", "lost", "--yes")
     assert ran.code == 1
     assert f"`continuity probe {reference}`" in ran.err
+    assert "is being settled" not in ran.err  # nobody is there who would
     assert [answer.outcome for answer in recorded(person.path, WriteAnswered)] == ["accepted", "unknown"]
     person.memory.faults()
     assert person.run("probe", reference).code == 0
@@ -459,6 +485,19 @@ def test_a_probe_that_is_interrupted_records_nothing_and_leaves_no_server(person
     assert names(person.path) == before
     assert not holder(person.path).live
     assert servers(person) == []
+
+
+def test_a_rewrite_that_is_interrupted_before_there_is_a_server_decides_nothing(person: Person) -> None:
+    reference = person.left(SWALLOWED)
+    person.run("probe", reference)
+    before, starts = names(person.path), person.memory.calls()["initialize"]
+    person.memory.faults(initialize="hang")
+    words = ("resolve", reference, "--rewrite", "--reason", "lost", "--yes")
+    assert interrupted(person, *words, when=lambda: person.memory.calls()["initialize"] > starts) != 0
+    assert names(person.path) == before
+    assert servers(person) == []
+    person.memory.faults()
+    assert person.run(*words).code == 0
 
 
 def test_a_rewrite_that_is_interrupted_is_a_question_and_never_a_silence(person: Person) -> None:

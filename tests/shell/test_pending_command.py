@@ -23,6 +23,7 @@ from journal.row import FIRST_BRANCH
 from tests.fakes.host import Conversation
 from tests.shell.calls import began, write
 from tests.shell.rig import BOUND, Rig, Talk, names, rig, until, unwritable
+from tests.shell.test_adoption import foreign
 from tests.shell.test_doubts import replace_server
 
 FOLDER = "tau/checkpoints"
@@ -285,6 +286,23 @@ async def test_a_refused_write_that_is_wanted_again_is_sent_once_more_and_create
         assert process.memory.calls()["write_note"] == 2
         assert process.mind.asked == asked
         assert any("Checkpoint saved" in text for text in process.voice.on("save"))
+
+
+async def test_a_lost_write_that_is_wanted_again_continues_nothing_that_came_after_it(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk, reference = await lost(process)
+        process.memory.faults()
+        newest = talk.conversation.user("what another machine went on with")
+        talk.conversation.receipt(foreign(newest))
+        await talk.prompt("go on")
+        await told(process, talk, f"rewrite {reference}")
+        await talk.settle()
+        assert talk.state.captures == ()
+        assert talk.state.checkpoint is not None
+        assert talk.state.checkpoint.source_tip == newest
+        place = str(talk.events(WriteAnswered)[-1].file_path)
+        assert process.memory.notes[place]["frontmatter"]["capture_id"] == reference
+        assert "continues" not in process.memory.notes[place]["content"]
 
 
 async def test_a_lost_write_that_is_wanted_again_never_overwrites(tmp_path: Path) -> None:
