@@ -247,7 +247,8 @@ def _settled(row: Row, note: Capture | None) -> KnownView:
     """What settled it, by the newest row that changed what is known."""
     if note is not None:
         labels = "".join(f", {word}" for word, on in (("moved", note.moved), ("edited since", note.edited)) if on)
-        text = f"stored at {note.project}: {note.path}{labels}; evidence {note.evidence or 'none'}, {_by(row)}"
+        stored = "taken for stored, by a person's decision," if isinstance(row.event, CaptureResolved) else "stored"
+        text = f"{stored} at {note.project}: {note.path}{labels}; evidence {note.evidence or 'none'}, {_by(row)}"
         return KnownView(status="confirmed", settled=True, evidence=note.evidence, text=text, next_step=None)
     status, words = _ended(row.event)
     return KnownView(status=status, settled=True, evidence=None, text=f"{words}, {_by(row)}", next_step=None)

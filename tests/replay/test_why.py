@@ -244,7 +244,7 @@ def test_it_changes_no_byte(here: Path) -> None:
         (
             (*DOUBTED, probed("conflicted", seen(capture=OTHER_CAPTURE)), resolved("accept")),
             "confirmed",
-            f"stored at main: {ADDRESS.file_path}; evidence read, by row 1@10",
+            f"taken for stored, by a person's decision, at main: {ADDRESS.file_path}; evidence read, by row 1@10",
         ),
         (
             (*SAVED, BasisTaken(capture_id=CAPTURE, source_tip=TIP, handoff_sha256=HANDOFF, edited=False)),
