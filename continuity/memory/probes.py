@@ -15,6 +15,9 @@ from journal.ids import CaptureId, EntryId, Sha256
 _MOST_READ = 10
 """Notes looked into for one search: ours can be several only after copies or moves."""
 
+_LONGEST_TIP = 200
+"""No event holds a longer one, so none of ours is; a note with such a tip is another's, and can be told."""
+
 
 class _Look(NamedTuple):
     caller: Caller
@@ -67,11 +70,12 @@ def observe(way: Way, note: NoteRead) -> Observation:
     if note.outcome != "found" or note.content is None:
         return _unreachable(way)
     said = identify(note)
+    tip = said.source_tip if said.source_tip and len(said.source_tip) <= _LONGEST_TIP else None
     return Observation(
         by=way,
         found="note",
         capture_id=None if said.capture_id is None else CaptureId(said.capture_id),
-        source_tip=None if said.source_tip is None else EntryId(said.source_tip),
+        source_tip=None if tip is None else EntryId(tip),
         declared_sha256=None if said.content_digest is None else Sha256(said.content_digest),
         content_sha256=content_digest(note.content),
         file_path=note.file_path,

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from continuity.capture import address, capture_id
 from continuity.memory.notes import REFUSALS
 from journal.events import CaptureProbed, NoteMoved, WriteAnswered
+from journal.ids import EntryId, SessionId
 from tests.fakes.host import Conversation
 from tests.fakes.memory_server import FakeMemory
 from tests.shell.rig import names, rig
@@ -50,6 +52,18 @@ async def test_a_note_the_person_moved_is_recalled_from_where_it_is_and_followed
         assert f"continues [[{ELSEWHERE.removesuffix('.md')}]]" in newest["content"]
         assert (len(process.memory.notes), written_twice(process.memory)) == (2, [])
         assert overwrites(process.memory) == [False, False]
+
+
+async def test_a_taken_address_is_told_whatever_the_note_there_calls_its_tip(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        identity = capture_id("main", SessionId("session"), "checkpoint", EntryId("s2"))
+        process.memory.put(address(identity, "tau/checkpoints", "checkpoint").file_path, "x", source_tip="t" * 201)
+        await talk.turn("one")
+        await talk.settle()
+        assert [(capture.capture_id, capture.status) for capture in talk.state.captures] == [(identity, "conflicted")]
+        assert process.voice.on("journal") == []
+        await talk.saved("two")
 
 
 async def test_a_note_with_another_tip_is_not_the_checkpoint_though_it_bears_its_id(tmp_path: Path) -> None:
