@@ -49,6 +49,7 @@ def test_a_schema_note_says_what_it_is_a_schema_of_and_only_warns(note: SchemaNo
     assert (said.title, said.type, said.entity, said.version) == (note.title, "schema", note.entity, note.version)
     assert said.settings.validation == "warn"
     assert f"---\n\n# {note.title}\n" in note.text
+    assert "[[" not in note.text, "an example of a link would be a link, to a note that is not there"
 
 
 @pytest.mark.parametrize(("entity", "kind"), [("session", "general"), ("coding_session", "coding")])
