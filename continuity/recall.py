@@ -14,8 +14,6 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from continuity.capture import digest
-from continuity.privacy import mask
-from continuity.privacy.quoting import one_line
 from continuity.profile import Profile
 from journal.ids import Sha256
 
@@ -26,7 +24,6 @@ type Label = Literal["", "local copy", "moved", "edited", "withdrawn"]
 EPOCH_DATE = "1970-01-01"
 """Passed with every question without words: the server orders by newest first only when a date is given."""
 
-_TOPIC_CHARS = 300
 _STATUS = {"task": "active", "decision": "open"}
 _NEED_FRONTMATTER: frozenset[QueryKind] = frozenset({"prior_work", "neighbourhood", "recent"})
 _SESSION_TYPES = frozenset({"session", "coding_session"})
@@ -140,20 +137,19 @@ class Selection(NamedTuple):
 
 
 def plan_recall(
-    profile: Profile, *, topic: str | None, checkpoint: str | None, fresh: bool, limits: Limits | None = None
+    profile: Profile, *, checkpoint: str | None, topic: Sequence[str] = (), limits: Limits | None = None
 ) -> tuple[Query, ...]:
     """Return the questions, in the order in which their answers count.
 
-    `checkpoint` is the permalink or path of this branch's confirmed checkpoint. `fresh` is false on a resume whose
-    transcript is still in context: the checkpoint itself is then left out. Without a project nothing is asked, and
-    without a topic everything can be asked ahead.
+    `checkpoint` is the permalink or path of this branch's confirmed checkpoint, `topic` the words that `topic_of`
+    found in a prompt. Without a project nothing is asked, and without a topic everything can be asked ahead.
     """
     if profile.project is None:
         return ()
     size = limits or Limits()
     plan: list[Query] = []
     if checkpoint is not None:
-        plan += _own(profile.project, checkpoint, size, fresh=fresh)
+        plan += _own(profile.project, checkpoint, size)
     else:
         plan += _prior_work(profile, profile.project, size)
     plan += [
@@ -171,9 +167,8 @@ def plan_recall(
     return tuple(plan)
 
 
-def _own(project: str, checkpoint: str, size: Limits, *, fresh: bool) -> Iterator[Query]:
-    if fresh:
-        yield Query(name="checkpoint", kind="checkpoint", project=project, identifier=checkpoint, page_size=1)
+def _own(project: str, checkpoint: str, size: Limits) -> Iterator[Query]:
+    yield Query(name="checkpoint", kind="checkpoint", project=project, identifier=checkpoint, page_size=1)
     yield Query(
         name="neighbourhood",
         kind="neighbourhood",
@@ -222,14 +217,36 @@ def _active(
     )
 
 
-def _topic(topic: str | None, project: str, read_projects: Sequence[str], size: Limits) -> Iterator[Query]:
-    words = one_line(mask(topic or "").text, _TOPIC_CHARS)
-    for name in (project, *read_projects) if words else ():
+def _topic(topic: Sequence[str], project: str, read_projects: Sequence[str], size: Limits) -> Iterator[Query]:
+    """Any of the words counts: a note rarely has all of them, and the server puts those with the most first."""
+    words = " OR ".join(topic)
+    for name in (project, *read_projects) if topic else ():
         own = name == project
         for kind in ("task", "decision"):
             asked = _active(f"topic-{kind}s", "topic", kind, name, size.topic, read_only=not own)
             title = asked.name if own else f"{asked.name}:{name}"
             yield msgspec.structs.replace(asked, name=title, text=words, after_date=None)
+
+
+def to_ask(plan: Sequence[Query], whole: Sequence[Answer]) -> tuple[Query, ...]:
+    """Return the topic questions of `plan` that may bring something.
+
+    `whole` are answers that left nothing out. Where one of them says that no task is active, or no decision open,
+    there is none to match.
+    """
+    nothing = {_listed(answer.query) for answer in whole if not answer.hits}
+    return tuple(query for query in plan if query.kind == "topic" and _listed(query) not in nothing)
+
+
+def _listed(query: Query) -> tuple[object, ...]:
+    """What a question lists: of a listing and of a topic match in it the same."""
+    return query.project, query.note_types, query.filters
+
+
+def both_phases(ahead: Sequence[Answer], topic: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Return the answers to what was asked ahead and to what was asked about the topic, in the order of the plan."""
+    last = [answer for answer in ahead if answer.query.kind == "recent"]
+    return (*(answer for answer in ahead if answer.query.kind != "recent"), *topic, *last)
 
 
 def unread(answers: Sequence[Answer], *, known: AbstractSet[str] = frozenset()) -> tuple[Unread, ...]:

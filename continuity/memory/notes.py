@@ -206,17 +206,24 @@ async def search_notes(
     *,
     query: str | None = None,
     by_title: bool = False,
+    by_words: bool = False,
     note_types: Sequence[str] = (),
     metadata_filters: Mapping[str, str] | None = None,
     page_size: int = 10,
     after_date: str | None = EPOCH_DATE,
 ) -> SearchResult:
-    """Search one project, newest first. What is not found may still be there: see `SearchResult.authoritative`."""
+    """Search one project, newest first. What is not found may still be there: see `SearchResult.authoritative`.
+
+    `by_words` makes the server look for the words alone, whatever else it can do: the answer then is the same on every
+    machine, and no embedding is computed while somebody waits.
+    """
     arguments: dict[str, Json] = {"project": project, "page_size": page_size, "output_format": "json"}
     if query is not None:
         arguments |= {"query": query}
     if by_title:
         arguments |= {"search_type": "title"}
+    if by_words:
+        arguments |= {"search_type": "text"}
     if note_types:
         arguments |= {"note_types": list(note_types)}
     if metadata_filters:

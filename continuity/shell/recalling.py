@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -14,17 +13,17 @@ import msgspec
 from continuity.brief import Brief, Source, render_brief
 from continuity.commands import CommandRejected, RecordProbe
 from continuity.memory import notes, probes
-from continuity.memory.search import Hit as Found
-from continuity.memory.search import SearchResult
-from continuity.recall import Answer, Hit, Item, Label, Query, Unread, Withheld, plan_recall, select, unread
-from continuity.shell.desk import Desk
+from continuity.profile import Profile
+from continuity.recall import Answer, Item, Label, Withheld, both_phases, plan_recall, select, to_ask
+from continuity.shell.asking import Fetched, ask_all, facts, not_shown, refs
+from continuity.shell.desk import Desk, kept
 from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for, observe, probed
 from continuity.state import Capture, State, is_ours
 from journal.errors import JournalError
-from journal.events import BriefDelivered, CheckpointReferenced, RecallAnswered, RecallFailed, RecallPlanned
-from journal.events.recall import ROUND, HitRef, QueryRef
-from journal.ids import BranchId, CaptureId
+from journal.events import BriefDelivered, CheckpointReferenced, RecallFailed, RecallPlanned
+from journal.events.recall import ROUND, HitRef
+from journal.ids import BranchId, ConnectionId, Sha256
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -32,28 +31,8 @@ if TYPE_CHECKING:
 RENDERED_AT_ONCE_CHARS = 20_000
 """So much is masked and rendered in about a millisecond."""
 
-MOST_READ = 24
-"""Notes read one by one for a brief, because their listing told too little of them."""
-
-
-@dataclass
-class Fetched:
-    """What one round of questions brought for one branch."""
-
-    plan: tuple[Query, ...]
-    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    authoritative: dict[str, bool] = field(default_factory=dict[str, bool])
-    failed: dict[str, str] = field(default_factory=dict[str, str])
-    """Why a question brought no answer, by its name."""
-    capture_id: CaptureId | None = None
-    """The checkpoint that was the branch's newest when the questions were asked."""
-    checkpoint: notes.NoteRead | None = None
-    """That checkpoint as the server has it now."""
-
-    @property
-    def in_order(self) -> tuple[Answer, ...]:
-        """The answers in the order of the plan, whatever order they came in."""
-        return tuple(self.answers[q.name] for q in self.plan if q.name in self.answers)
+UNFOLDED = "its conversation is in context"
+"""Why a branch's own checkpoint is not in a brief: nothing of what it was made from was folded away."""
 
 
 class Composed(msgspec.Struct, frozen=True):
@@ -63,8 +42,11 @@ class Composed(msgspec.Struct, frozen=True):
     checkpoint: Capture | None
     """The confirmed checkpoint it names, if it does."""
     complete: bool
-    """False when no server answered in time, or a checkpoint that belongs in is still being made."""
-    failed: tuple[str, ...]
+    """False when memory did not answer all in time, or a checkpoint that belongs in is still being made."""
+    ahead_sha256: Sha256
+    """The digest it would have without what matched the prompt's topic."""
+    withheld: tuple[Withheld, ...]
+    """Notes that are not in it because of others that are; what an answer alone disqualifies was recorded with it."""
 
 
 def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced | None]:
@@ -73,7 +55,7 @@ def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced 
     fact = BriefDelivered(
         brief_sha256=brief.sha256,
         characters=len(brief.text),
-        sources=sources(brief.sources),
+        sources=(*sources(brief.sources), *map(not_shown, composed.withheld)),
         how="steered",
         entry=None,
         complete=composed.complete,
@@ -86,14 +68,25 @@ def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced 
     return fact, referenced
 
 
+class _Selected(NamedTuple):
+    own: Item | None
+    """The branch's checkpoint, first among the items."""
+    items: tuple[Item, ...]
+    withheld: tuple[Withheld, ...]
+
+
 class Recaller:
-    """One session's recall: at most one round of questions for a branch at a time."""
+    """One session's recall: at most one round of questions for a branch at a time, and those about a prompt beside it."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._fetched: dict[BranchId, Fetched] = {}
+        self._asking: dict[BranchId, Fetched] = {}
+        """Rounds that have not come back yet, with what they brought so far."""
         self._came = anyio.Event()
         self._in_vain = False
+        self._mute: ConnectionId | None = None
+        """The connection over which nothing about a prompt's topic was answered in time: it is not waited for again."""
 
     def stale(self, branch: BranchId) -> None:
         """Forget what was fetched for `branch`: something happened since that it does not cover."""
@@ -103,13 +96,71 @@ class Recaller:
         """Whether a round of questions for `branch` has come back."""
         return branch in self._fetched
 
-    async def ready(self, branch: BranchId, seconds: float) -> bool:
-        """Wait for the round under way, at most `seconds`, and not again after a wait in vain until one came back."""
+    async def brief(
+        self, branch: BranchId, state: State, view: PathView, *, topic: Sequence[str], seconds: float
+    ) -> Composed | None:
+        """Return the brief for a prompt about `topic`: what memory knows if it answers within `seconds`, else what is kept.
+
+        The round under way and the questions about the topic are waited for together, and not again after a wait in
+        vain until one came back. None when there is nothing to put in or the model still sees it.
+        """
+        if await self._is_seen(branch, state, view):
+            return None
+        if self._desk.link.connection is None:
+            return await self._composed(self._fetched.get(branch), None, state, view)
+        waits = not self._in_vain or branch in self._fetched
+        about = await self._plan_topic(branch, state, topic) if waits else None
         with anyio.move_on_after(seconds):
-            while branch not in self._fetched and not self._in_vain:
-                await self._came.wait()
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._ready, branch)
+                if about is not None:
+                    group.start_soon(self._ask_topic, about)
         self._in_vain = branch not in self._fetched
-        return not self._in_vain
+        if about is not None:
+            await self._told_topic(about, branch)
+        so_far = self._asking.get(branch) if waits else None
+        return await self._composed(self._fetched.get(branch, so_far), about, state, view)
+
+    async def _ready(self, branch: BranchId) -> None:
+        while branch not in self._fetched and not self._in_vain:
+            await self._came.wait()
+
+    async def _is_seen(self, branch: BranchId, state: State, view: PathView) -> bool:
+        """Whether the model still sees all that is known ahead of the prompt; then nothing is asked for it."""
+        fetched = self._fetched.get(branch)
+        if fetched is None or not view.briefs_in_context:
+            return False
+        selected = await self._selected(fetched, None, state, view)
+        return (await self._rendered(selected.items)).sha256 in view.briefs_in_context
+
+    # -- the prompt's topic --------------------------------------------------
+
+    async def _plan_topic(self, branch: BranchId, state: State, topic: Sequence[str]) -> Fetched | None:
+        """Choose the questions about `topic` and put on record that they are asked; None when there are none."""
+        connection = self._desk.link.connection
+        known = self._fetched.get(branch)
+        plan = plan_recall(self._desk.profile, checkpoint=None, topic=topic)
+        queries = to_ask(plan, known.whole if known else ())
+        if connection is None or connection.id == self._mute or not queries:
+            return None
+        digest, bodies = kept(" ".join(topic))
+        planned = RecallPlanned(reason=state.recall.due or "prompt", topic_sha256=digest, queries=refs(queries))
+        await self._desk.note(planned, branch=branch, bodies=bodies)
+        return Fetched(queries)
+
+    async def _ask_topic(self, about: Fetched) -> None:
+        connection = self._desk.link.connection
+        if connection is not None:
+            await ask_all(connection, about, self._desk.settings.timeout_seconds)
+
+    async def _told_topic(self, about: Fetched, branch: BranchId) -> None:
+        """Record what became of each question; one that is not answered by now costs itself, and is named."""
+        connection = self._desk.link.connection
+        if connection is not None and not about.answers and len(about.failed) < len(about.asked):
+            self._mute = connection.id
+        await self._desk.note(*facts(about, self._desk.profile), branch=branch)
+
+    # -- what is asked ahead of the prompt -----------------------------------
 
     async def prefetch(self, reason: str, branch: BranchId, state: State | None) -> None:
         """Ask everything that does not depend on the prompt's words, all of it within the time one call has.
@@ -121,17 +172,18 @@ class Recaller:
         if connection is None:
             return
         bound = self._desk.settings.timeout_seconds
-        fetched = Fetched(())
-        with anyio.move_on_after(bound):
-            await self._look(connection, fetched, branch, state, bound / 2)
-            await self._plan(fetched, reason, branch, state)
-            async with anyio.create_task_group() as group:
-                for query in _asked_ahead(fetched):
-                    group.start_soon(self._ask, connection, query, fetched)
-            await self._read(connection, fetched)
-        await self._record(fetched, branch)
+        fetched = self._asking[branch] = Fetched()
+        try:
+            with anyio.move_on_after(bound):
+                await self._look(connection, fetched, branch, state, bound / 2)
+                await self._plan(fetched, reason, branch, state)
+                await ask_all(connection, fetched, bound)
+            await self._record(fetched, branch)
+        finally:
+            del self._asking[branch]
         if fetched.answers:
             self._fetched[branch] = fetched
+            self._mute = None
         self._in_vain = not fetched.answers
         self._came.set()
         self._came = anyio.Event()
@@ -152,13 +204,13 @@ class Recaller:
         checkpoint, read = state.checkpoint if state else None, fetched.checkpoint
         gone = read is not None and read.outcome == "missing"
         identifier = None if checkpoint is None or gone else (read and read.permalink) or checkpoint.path
-        fetched.plan = plan_recall(self._desk.profile, topic=None, checkpoint=identifier, fresh=True)
+        fetched.plan = plan_recall(self._desk.profile, checkpoint=identifier)
         fetched.checkpoint = None if gone else read
         if checkpoint is not None and read is not None:
             looked_for(self._desk, checkpoint, read.outcome)
-        queries = tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in fetched.plan)
+        planned = RecallPlanned(reason=reason, topic_sha256=None, queries=refs(fetched.plan))
         with anyio.CancelScope(shield=True):
-            await self._desk.note(RecallPlanned(reason=reason, topic_sha256=None, queries=queries), branch=branch)
+            await self._desk.note(planned, branch=branch)
 
     async def _read_checkpoint(
         self, connection: MemoryConnection, state: State, checkpoint: Capture, branch: BranchId
@@ -190,65 +242,48 @@ class Recaller:
                 return await notes.read_note(connection, checkpoint.project, seen.file_path, bound)
         return notes.NoteRead(outcome="missing") if read.outcome == "found" else read
 
-    async def _ask(self, connection: MemoryConnection, query: Query, fetched: Fetched) -> None:
-        result = await _asked(connection, query, self._desk.settings.timeout_seconds)
-        if result.outcome == "unreachable":
-            fetched.failed[query.name] = result.code or "unreachable"
-            return
-        fetched.answers[query.name] = Answer(query, result.hits)
-        fetched.authoritative[query.name] = result.authoritative
-
-    async def _read(self, connection: MemoryConnection, fetched: Fetched) -> None:
-        """Read what a listing did not tell enough of, all at once, the first of them first."""
-        wanted = unread(fetched.in_order)[:MOST_READ]
-        async with anyio.create_task_group() as group:
-            for note in wanted:
-                group.start_soon(self._read_one, connection, note, fetched)
-
-    async def _read_one(self, connection: MemoryConnection, wanted: Unread, fetched: Fetched) -> None:
-        read = await notes.read_note(connection, wanted.project, wanted.file_path, self._desk.settings.timeout_seconds)
-        if read.outcome != "found":
-            return
-        for name, answer in fetched.answers.items():
-            hits = [_filled(hit, read) if hit.file_path == wanted.file_path else hit for hit in answer.hits]
-            if answer.query.project == wanted.project:
-                fetched.answers[name] = Answer(answer.query, hits)
-
     async def _record(self, fetched: Fetched, branch: BranchId) -> None:
         """Record what became of every question, in the order of the plan."""
-        facts: list[RecallAnswered | RecallFailed] = []
-        for query in _asked_ahead(fetched):
-            answer = fetched.answers.get(query.name)
-            if answer is None:
-                error = fetched.failed.setdefault(query.name, "timeout")
-                facts.append(RecallFailed(name=query.name, error=error))
-                continue
-            selection = select([answer], self._desk.profile)
-            answered = RecallAnswered(
-                name=query.name,
-                query_sha256=query.sha256,
-                authoritative=fetched.authoritative[query.name],
-                hits=(*map(_kept, selection.items), *map(_withheld, selection.withheld)),
-            )
-            facts.append(answered)
+        told = facts(fetched, self._desk.profile)
         if not fetched.answers:
-            facts.append(RecallFailed(name=ROUND, error=next(iter(fetched.failed.values()), "timeout")))
-        await self._desk.note(*facts, branch=branch)
+            told = (*told, RecallFailed(name=ROUND, error=next(iter(fetched.failed.values()), "timeout")))
+        await self._desk.note(*told, branch=branch)
 
-    async def compose(self, branch: BranchId, state: State, view: PathView) -> Composed | None:
+    # -- the brief -----------------------------------------------------------
+
+    async def _composed(
+        self, fetched: Fetched | None, about: Fetched | None, state: State, view: PathView
+    ) -> Composed | None:
         """Return the brief of what is known now; None when it would be empty or the model still sees the same."""
-        fetched = self._fetched.get(branch)
+        ahead = await self._selected(fetched, None, state, view)
+        without = await self._rendered(ahead.items)
+        if without.text and without.sha256 in view.briefs_in_context:
+            return None
+        found, brief = ahead, without
+        if about is not None and about.answers:
+            found = await self._selected(fetched, about, state, view)
+            brief = await self._rendered(found.items)
+        if not brief.text or brief.sha256 in view.briefs_in_context:
+            return None
+        came_back = any(fetched is each for each in self._fetched.values())
+        complete = came_back and not (view.compactions and _is_coming(state))
+        named = state.checkpoint if found.own else None
+        return Composed(brief, named, complete, without.sha256, found.withheld)
+
+    async def _selected(
+        self, fetched: Fetched | None, about: Fetched | None, state: State, view: PathView
+    ) -> _Selected:
+        """Choose what may be shown of what arrived, and keep in mind which notes are not shown because of others."""
         own = await self._own(fetched, state, view)
-        answers = fetched.in_order if fetched else ()
+        answers = both_phases(fetched.in_order if fetched else (), about.in_order if about else ())
         shown = {path for path in (own.path if own else None, _path(state.checkpoint)) if path}
         spoken_for = self._desk.session_id if state.checkpoint else None
         selection = select(answers, self._desk.profile, known=frozenset(shown), session=spoken_for)
         items = (*([own] if own else ()), *selection.items)
-        brief = await self._rendered(items)
-        if not brief.text or brief.sha256 in view.briefs_in_context:
-            return None
-        complete = bool(answers) and not (view.compactions and _is_coming(state))
-        return Composed(brief, state.checkpoint if own else None, complete, tuple(fetched.failed if fetched else ()))
+        others = _because_of_others(answers, selection.withheld, items, self._desk.profile)
+        unfolded = None if own else _path(state.checkpoint)
+        withheld = [each._replace(why=UNFOLDED) if each.path == unfolded else each for each in others]
+        return _Selected(own, items, tuple(withheld))
 
     async def _rendered(self, items: Sequence[Item]) -> Brief:
         """The brief of `items`; much text is masked and cut in a thread, for the host shares our loop."""
@@ -287,43 +322,14 @@ def _item(
     )
 
 
-def _asked_ahead(fetched: Fetched) -> tuple[Query, ...]:
-    """The questions of a round; the checkpoint itself is read before, and not among them."""
-    return tuple(query for query in fetched.plan if query.kind != "checkpoint")
-
-
-async def _asked(connection: MemoryConnection, query: Query, seconds: float) -> SearchResult:
-    """Make the one call a question stands for."""
-    match query.kind:
-        case "neighbourhood":
-            identifier = (query.identifier or "").removesuffix(".md")
-            return await notes.build_context(connection, query.project, identifier, seconds, page_size=query.page_size)
-        case "recent":
-            return await notes.recent_activity(
-                connection, query.project, seconds, timeframe=query.timeframe or "7d", page_size=query.page_size
-            )
-        case _:
-            return await notes.search_notes(
-                connection,
-                query.project,
-                seconds,
-                query=query.text,
-                note_types=query.note_types,
-                metadata_filters=dict(query.filters),
-                page_size=query.page_size,
-                after_date=query.after_date,
-            )
-
-
-def _filled(hit: Hit, read: notes.NoteRead) -> Hit:
-    """The hit with what reading its note told: all of its text and frontmatter."""
-    return Found(
-        title=hit.title,
-        permalink=read.permalink,
-        file_path=hit.file_path,
-        content=read.content,
-        metadata=read.frontmatter,
-    )
+def _because_of_others(
+    answers: Sequence[Answer], withheld: Sequence[Withheld], items: Sequence[Item], profile: Profile
+) -> tuple[Withheld, ...]:
+    """Of the notes withheld those that are not in the brief at all, each once, and whose own answer did not say why."""
+    said = {(each.query, each.path) for answer in answers for each in select([answer], profile).withheld}
+    shown = {item.path for item in items}
+    found = {each.path: each for each in withheld if (each.query, each.path) not in said and each.path not in shown}
+    return tuple(found.values())
 
 
 def _is_coming(state: State) -> bool:
@@ -334,20 +340,6 @@ def _is_coming(state: State) -> bool:
 
 def _path(checkpoint: Capture | None) -> str | None:
     return checkpoint.path if checkpoint else None
-
-
-def _kept(item: Item) -> HitRef:
-    return HitRef(
-        file_path=item.path[:1024],
-        checksum=item.checksum,
-        characters=len(item.text),
-        treatment="kept",
-        why="",
-    )
-
-
-def _withheld(held: Withheld) -> HitRef:
-    return HitRef(file_path=held.path[:1024], checksum=None, characters=0, treatment="withheld", why=held.why[:80])
 
 
 def sources(of: Sequence[Source]) -> tuple[HitRef, ...]:

@@ -23,6 +23,7 @@ from continuity.shell.recalling import Composed, delivered
 from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.shell.settling import Settling
 from continuity.state import State
+from continuity.topic import topic_of
 from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked
 from journal.events import CompactionNoticed, WorkBegun
@@ -135,7 +136,7 @@ class Session:
             await self.desk.note(WorkBegun(how="prompt" if typed else "custom", characters=characters), tip=view.tip)
             self._want_server()
             self.runner.wake()
-            return Prompted(unmirrored(ledger, view), await self._brief(ledger, view))
+            return Prompted(unmirrored(ledger, view), await self._brief(ledger, view, typed=typed))
 
     async def settled(self, anchor: object | None, *, interrupted: bool) -> None:
         """The agent came to rest after the message `anchor`."""
@@ -374,20 +375,20 @@ class Session:
 
     # -- briefs --------------------------------------------------------------
 
-    async def _brief(self, ledger: Ledger, view: PathView) -> Composed | None:
+    async def _brief(self, ledger: Ledger, view: PathView, *, typed: bool) -> Composed | None:
         """What is due now: with the server's answers if they come in time, else from what is kept here."""
         if not self.desk.settings.auto_recall or ledger.state.recall.due is None:
             return None
-        recaller = self.runner.recaller
         if self.desk.link.connection is not None:
             if self._told_late:
                 self._told_late = False
                 self.desk.voice.say("recall", "Memory is connected; recall goes on.")
-            await recaller.ready(ledger.current, self.desk.settings.recall_wait_seconds)
         elif self.desk.profile.project is not None:
             self._told_late = True
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
-        return await recaller.compose(ledger.current, ledger.state, view)
+        topic = topic_of(view.public[-1].text) if typed and _unanswered(view) else ()
+        seconds = self.desk.settings.recall_wait_seconds
+        return await self.runner.recaller.brief(ledger.current, ledger.state, view, topic=topic, seconds=seconds)
 
 
 def _unanswered(view: PathView) -> bool:

@@ -19,6 +19,9 @@ from journal.row import Row
 
 
 def recall_planned(state: State, row: Row, event: RecallPlanned) -> State:
+    """Questions about a prompt's topic come on top: what is asked ahead of it is owed as before."""
+    if event.topic_sha256 is not None:
+        return state
     return replace(state, recall=replace(state.recall, planned=True, failures=()))
 
 

@@ -9,7 +9,8 @@ import anyio.to_thread
 
 from continuity.capture import PublicMessage
 from continuity.shell.ports import PathView
-from continuity.tau.entries import Entry, MessageKey, context_of, public_messages, receipts_on
+from continuity.shell.recalling import Composed
+from continuity.tau.entries import Entry, Json, MessageKey, context_of, public_messages, receipts_on
 from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot
 from continuity.tau.session_file import SessionFile
 from journal.ids import EntryId, Sha256
@@ -93,7 +94,13 @@ def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool) -> 
     )
 
 
+def details_of(composed: Composed) -> Mapping[str, Json]:
+    """Return what the host keeps beside a brief: its digest, and the one it has without the prompt's topic."""
+    return {"digest": composed.brief.sha256, "ahead": composed.ahead_sha256}
+
+
 def _brief_digests(shown: Sequence[Entry]) -> list[Sha256]:
+    """Both digests of each: what is known ahead of a prompt is seen whatever its topic added."""
     details = [entry.details for entry in shown if isinstance(entry.details, Mapping)]
-    digests = [detail.get("digest") for detail in details]
+    digests = [detail.get(name) for detail in details for name in ("digest", "ahead")]
     return [Sha256(digest) for digest in digests if isinstance(digest, str)]

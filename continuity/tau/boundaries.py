@@ -8,6 +8,7 @@ from pathlib import Path
 from continuity.shell.desk import Desk
 from continuity.shell.session import Session
 from continuity.tau import host
+from continuity.tau.adapters import details_of
 from continuity.tau.entries import MessageKey
 from continuity.tau.host import Context, HostGone, Message, Reason, Tau
 from continuity.tau.insertion import Insertion
@@ -136,7 +137,7 @@ class TauBoundaries:
         try:
             if prompted.brief is not None:
                 brief = prompted.brief.brief
-                self._insertion.put(brief.text, {"digest": brief.sha256}, context)
+                self._insertion.put(brief.text, details_of(prompted.brief), context)
                 self._resident.owner.spawn("delivered", partial(session.delivered, prompted.brief))
             if prompted.receipt is not None:  # last: the host may fail to write it, and then the next prompt mirrors it
                 await host.append_receipt(self._tau, prompted.receipt)

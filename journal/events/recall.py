@@ -29,6 +29,7 @@ class RecallPlanned(Fact, frozen=True, kw_only=True, tag="recall-planned.v1"):
 
     reason: Word
     topic_sha256: Digest | None
+    """Of the words taken from a prompt, when the queries are about them alone; null for those asked ahead of it."""
     queries: tuple[QueryRef, ...]
 
 

@@ -508,6 +508,13 @@ def test_planned_recall_is_planned_once_and_keeps_its_failures() -> None:
     assert state_after(opened(), failed, planned).recall.failures == ()
 
 
+def test_questions_about_a_prompt_leave_owed_what_is_asked_ahead_of_it() -> None:
+    failed = RecallFailed(name="tasks", error="timeout")
+    about = RecallPlanned(reason="start", topic_sha256=BODY, queries=())
+    recall = state_after(opened(), failed, about).recall
+    assert (recall.planned, recall.due, recall.failures) == (False, "start", ("tasks",))
+
+
 def test_a_round_that_nobody_answered_is_owed_again_and_counted() -> None:
     planned = RecallPlanned(reason="start", topic_sha256=None, queries=())
     unanswered = RecallFailed(name=ROUND, error="timeout")

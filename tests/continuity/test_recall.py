@@ -7,7 +7,19 @@ import msgspec
 import pytest
 
 from continuity.profile import Profile
-from continuity.recall import Answer, Item, Limits, Query, Selection, Unread, plan_recall, select, unread
+from continuity.recall import (
+    Answer,
+    Item,
+    Limits,
+    Query,
+    Selection,
+    Unread,
+    both_phases,
+    plan_recall,
+    select,
+    to_ask,
+    unread,
+)
 
 GENERAL = Profile(
     kind="general",
@@ -32,11 +44,8 @@ class Note(msgspec.Struct, frozen=True):
     truncated: bool = False
 
 
-def planned(profile: Profile, **asked: str | bool | None) -> dict[str, Query]:
-    topic, checkpoint = asked.get("topic"), asked.get("checkpoint")
-    assert not isinstance(topic, bool)
-    assert not isinstance(checkpoint, bool)
-    plan = plan_recall(profile, topic=topic, checkpoint=checkpoint, fresh=bool(asked.get("fresh", True)))
+def planned(profile: Profile, topic: str = "", checkpoint: str | None = None) -> dict[str, Query]:
+    plan = plan_recall(profile, topic=topic.split(), checkpoint=checkpoint)
     assert len({query.name for query in plan}) == len(plan)
     return {query.name: query for query in plan}
 
@@ -86,10 +95,6 @@ def test_a_checkpoint_is_read_before_its_neighbours_and_makes_prior_work_unneces
     assert plan["neighbourhood"].identifier == "main/tau/x"
 
 
-def test_a_checkpoint_whose_transcript_is_in_context_is_not_read_again() -> None:
-    assert next(iter(planned(CODING, checkpoint="main/tau/x", fresh=False))) == "neighbourhood"
-
-
 def test_without_a_project_nothing_is_asked() -> None:
     assert planned(msgspec.structs.replace(CODING, project=None)) == {}
 
@@ -111,15 +116,38 @@ def test_only_active_tasks_and_open_decisions_match_a_topic(profile: Profile) ->
     assert {query.project: query.read_only for query in topics} == {"main": False, "team": True}
 
 
-@pytest.mark.parametrize("topic", [None, "", " \n "])
-def test_without_words_there_is_no_topic(topic: str | None) -> None:
-    assert not [name for name in planned(CODING, topic=topic) if name.startswith("topic")]
+def test_without_words_there_is_no_topic() -> None:
+    assert not [name for name in planned(CODING) if name.startswith("topic")]
 
 
-def test_a_topic_is_masked_and_bounded() -> None:
-    text = planned(CODING, topic="the password is " + "hunter2 " + "x " * 500)["topic-tasks"].text or ""
-    assert "hunter2" not in text
-    assert len(text) <= 300
+def test_any_word_of_a_topic_matches() -> None:
+    assert planned(CODING, topic="oil")["topic-tasks"].text == "oil"
+    assert planned(CODING, topic="mend foghorn oil")["topic-tasks"].text == "mend OR foghorn OR oil"
+
+
+def test_where_nothing_is_active_or_open_there_is_nothing_to_match() -> None:
+    plan = planned(CODING, topic="oil")
+    listed = [
+        Answer(plan["tasks"], []),
+        Answer(plan["decisions"], [Note("d")]),
+        Answer(plan["shared-decisions:team"], []),
+    ]
+    assert [query.name for query in to_ask(list(plan.values()), listed)] == ["topic-decisions", "topic-tasks:team"]
+
+
+def test_without_a_listing_everything_about_a_topic_is_asked() -> None:
+    plan = list(planned(CODING, topic="oil").values())
+    assert list(to_ask(plan, [])) == [query for query in plan if query.kind == "topic"]
+
+
+def test_what_matches_a_topic_stands_before_what_was_only_changed_lately() -> None:
+    plan = planned(GENERAL, topic="oil")
+    ahead = [Answer(plan["tasks"], []), Answer(plan["recent"], [])]
+    both = both_phases(ahead, [Answer(plan["topic-tasks"], [])])
+    assert [answer.query.name for answer in both] == ["tasks", "topic-tasks", "recent"]
+    assert [answer.query.name for answer in both] == [
+        name for name in plan if name in {"tasks", "topic-tasks", "recent"}
+    ]
 
 
 def test_a_question_is_known_by_everything_in_it() -> None:
@@ -299,7 +327,7 @@ def test_equal_paths_in_two_projects_are_two_notes() -> None:
 
 
 def test_limits_are_the_callers() -> None:
-    plan = plan_recall(CODING, topic=None, checkpoint=None, fresh=True, limits=Limits(tasks=3, shown_prior_work=1))
+    plan = plan_recall(CODING, checkpoint=None, limits=Limits(tasks=3, shown_prior_work=1))
     assert next(query.page_size for query in plan if query.name == "tasks") == 3
 
 

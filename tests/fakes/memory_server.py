@@ -19,10 +19,12 @@ import hashlib
 import json
 import os
 import signal
+import sqlite3
 import sys
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -265,14 +267,21 @@ class Server:
             return {"content": [_text(text)], "structuredContent": {"result": text}}
         filters: Record = arguments.get("metadata_filters") or {}
         query, kinds = arguments.get("query"), arguments.get("note_types")
+        if arguments.get("search_type") == "text":
+            matches = _matching(arguments["query"], self.fake.notes)
+            if matches is None:
+                return {"content": [_text("# Search Failed - Invalid Syntax")], "isError": True}
+        else:
+            matches = {p for p, n in self.fake.notes.items() if query is None or query in n["title"] + n["content"]}
         found = [
             n | {"type": "entity"}
-            for n in self.fake.notes.values()
-            if all(n["frontmatter"].get(k) == v for k, v in filters.items())
+            for path, n in self.fake.notes.items()
+            if path in matches
+            and all(n["frontmatter"].get(k) == v for k, v in filters.items())
             and (not kinds or n["frontmatter"].get("type", "note") in kinds)
-            and (query is None or query in n["title"] or query in n["content"])
         ]
-        return _json_result({"results": [] if index in ("lag", "hidden") else found, "has_more": False})
+        shown = [] if index in ("lag", "hidden") else found[: arguments.get("page_size", 10)]
+        return _json_result({"results": shown, "has_more": bool(shown) and len(found) > len(shown)})
 
     def list_memory_projects(self, arguments: Record) -> Record:
         source = self.faults().get("source", "local")
@@ -283,6 +292,18 @@ class Server:
 
     def recent_activity(self, arguments: Record) -> Record:
         return _json_result([n | {"type": "entity"} for n in self.fake.notes.values()])
+
+
+def _matching(query: str, notes: Record) -> set[str] | None:
+    """Return the paths of the notes that `query`, as it is, finds in a full-text index; None when that refuses it."""
+    with closing(sqlite3.connect(":memory:")) as index:
+        index.execute("CREATE VIRTUAL TABLE notes USING fts5(path UNINDEXED, title, content)")
+        rows = [(path, note["title"], note["content"]) for path, note in notes.items()]
+        index.executemany("INSERT INTO notes VALUES (?, ?, ?)", rows)
+        try:
+            return {path for (path,) in index.execute("SELECT path FROM notes WHERE notes MATCH ?", (query,))}
+        except sqlite3.OperationalError:
+            return None
 
 
 def spoiled(step: Any, number: int, arguments: Record) -> str:

@@ -163,3 +163,24 @@ async def test_a_large_brief_is_made_off_the_loop_and_is_the_same(tmp_path: Path
         assert two is not None
         assert len(one.brief.text) > recalling.RENDERED_AT_ONCE_CHARS
         assert one.brief == two.brief
+
+
+async def test_a_note_left_out_because_of_others_is_on_record_with_the_brief(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await talk.saved("one")
+        checkpoint = talk.state.checkpoint
+    assert checkpoint is not None
+    async with rig(tmp_path) as process:
+        talk = await connected(process, conversation)
+        await talk.settle()
+        prompted = await talk.prompt("two")
+        assert prompted.brief is not None
+        await talk.session.delivered(prompted.brief)
+        (fact,) = talk.events(BriefDelivered)
+        told = {source.file_path: (source.treatment, source.why) for source in fact.sources}
+        assert told == {
+            "tasks/foghorn.md": ("used", ""),
+            checkpoint.path: ("withheld", "its conversation is in context"),
+        }

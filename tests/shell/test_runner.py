@@ -21,7 +21,12 @@ from journal.events import (
     WriteIntended,
 )
 from tests.fakes.host import HANDOFF, Conversation
-from tests.shell.rig import BOUND, recorded, replayed, rig, until, unwritable
+from tests.shell.rig import BOUND, Talk, recorded, replayed, rig, until, unwritable
+
+
+def ahead(talk: Talk) -> list[RecallPlanned]:
+    """The rounds that were asked ahead of a prompt."""
+    return [planned for planned in talk.events(RecallPlanned) if planned.topic_sha256 is None]
 
 
 async def test_a_slow_model_holds_back_neither_a_probe_nor_recall(tmp_path: Path) -> None:
@@ -41,7 +46,7 @@ async def test_a_slow_model_holds_back_neither_a_probe_nor_recall(tmp_path: Path
         await until(lambda: len(talk.events(CaptureProbed)) == 2, "a probe")
         conversation.compact()
         await talk.prompt("three")
-        await until(lambda: len(talk.events(RecallPlanned)) == 2, "a recall")
+        await until(lambda: [each.reason for each in ahead(talk)] == ["start", "compaction"], "a recall")
         process.mind.gate.set()
         await talk.settle()
 

@@ -18,12 +18,15 @@ from tau_agent.session.entries import (
 from tau_agent.session.jsonl import entry_to_json_line
 from tau_agent.types import JSONValue
 
+from continuity.brief import Brief
 from continuity.capture import RECEIPT_NAMESPACE
 from continuity.shell.ports import PathView, SessionSource
-from continuity.tau.adapters import FileSource, ToldSource
+from continuity.shell.recalling import Composed
+from continuity.tau.adapters import FileSource, ToldSource, details_of
 from continuity.tau.entries import BRIEF_TYPE, MessageKey
+from journal.ids import Sha256
 
-BRIEF = "ab" * 32
+BRIEF = Sha256("ab" * 32)
 
 
 def said(entry_id: str, parent: str, at_ms: int) -> SessionEntry:
@@ -71,6 +74,18 @@ async def test_a_compaction_takes_the_brief_out_of_context(source: FileSource) -
     before = await source.view(MessageKey("user", "u2", 2))
     after = await source.view(None)
     assert (before.briefs_in_context, after.briefs_in_context) == (frozenset({BRIEF}), frozenset())
+
+
+async def test_a_brief_is_seen_with_and_without_what_its_topic_added(source: FileSource) -> None:
+    composed = Composed(Brief("text", BRIEF, (), 0), None, True, Sha256("a" * 64), ())
+    added = CustomMessageEntry(
+        id="c9", parent_id="u1", custom_type=BRIEF_TYPE, content="text", details=dict(details_of(composed))
+    )
+    prompt = MessageEntry(id="u9", parent_id="c9", message=UserMessage(content="u9", timestamp=9))
+    with source.file.path.open("a") as file:
+        file.write(entry_to_json_line(added) + entry_to_json_line(prompt))
+    view = await source.view(MessageKey("user", "u9", 9))
+    assert {BRIEF, "a" * 64} <= view.briefs_in_context
 
 
 async def test_only_an_anchor_that_was_found_makes_a_path_certain(source: FileSource) -> None:

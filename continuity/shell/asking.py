@@ -1,0 +1,160 @@
+"""Asks memory what is planned, all at once, and tells the journal what came of each question. It judges and shows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from continuity.memory import notes
+from continuity.memory.search import Hit as Found
+from continuity.memory.search import SearchResult
+from continuity.profile import Profile
+from continuity.recall import Answer, Hit, Item, Query, Unread, Withheld, select, unread
+from journal.events import RecallAnswered, RecallFailed
+from journal.events.recall import HitRef, QueryRef
+from journal.ids import CaptureId
+
+if TYPE_CHECKING:
+    from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
+
+MOST_READ = 24
+"""Notes read one by one for a brief, because their listing told too little of them."""
+
+
+@dataclass
+class Fetched:
+    """What one round of questions brought for one branch, so far."""
+
+    plan: tuple[Query, ...] = ()
+    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    authoritative: dict[str, bool] = field(default_factory=dict[str, bool])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    """Why a question brought no answer, by its name."""
+    capture_id: CaptureId | None = None
+    """The checkpoint that was the branch's newest when the questions were asked."""
+    checkpoint: notes.NoteRead | None = None
+    """That checkpoint as the server has it now."""
+
+    @property
+    def asked(self) -> tuple[Query, ...]:
+        """The questions of the round; the checkpoint itself is read before, and not among them."""
+        return tuple(query for query in self.plan if query.kind != "checkpoint")
+
+    @property
+    def in_order(self) -> tuple[Answer, ...]:
+        """The answers in the order of the plan, whatever order they came in."""
+        return tuple(self.answers[q.name] for q in self.plan if q.name in self.answers)
+
+    @property
+    def whole(self) -> tuple[Answer, ...]:
+        """Those of them that left nothing out."""
+        return tuple(answer for answer in self.in_order if self.authoritative[answer.query.name])
+
+
+def refs(plan: Sequence[Query]) -> tuple[QueryRef, ...]:
+    """Return the questions as events keep them."""
+    return tuple(QueryRef(name=query.name, query_sha256=query.sha256) for query in plan)
+
+
+async def ask_all(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
+    """Ask every question of the round at once, then read what a listing told too little of; each call has `seconds`.
+
+    What came is in `fetched` as it comes: whoever cannot wait any longer takes what is there.
+    """
+    async with anyio.create_task_group() as group:
+        for query in fetched.asked:
+            group.start_soon(_ask, connection, query, fetched, seconds)
+    wanted = unread(fetched.in_order)[:MOST_READ]
+    async with anyio.create_task_group() as group:
+        for note in wanted:
+            group.start_soon(_read, connection, note, fetched, seconds)
+
+
+async def _ask(connection: MemoryConnection, query: Query, fetched: Fetched, seconds: float) -> None:
+    result = await _asked(connection, query, seconds)
+    if result.outcome == "unreachable":
+        fetched.failed[query.name] = result.code or "unreachable"
+        return
+    fetched.answers[query.name] = Answer(query, result.hits)
+    fetched.authoritative[query.name] = result.authoritative
+
+
+async def _asked(connection: MemoryConnection, query: Query, seconds: float) -> SearchResult:
+    """Make the one call a question stands for."""
+    match query.kind:
+        case "neighbourhood":
+            identifier = (query.identifier or "").removesuffix(".md")
+            return await notes.build_context(connection, query.project, identifier, seconds, page_size=query.page_size)
+        case "recent":
+            return await notes.recent_activity(
+                connection, query.project, seconds, timeframe=query.timeframe or "7d", page_size=query.page_size
+            )
+        case _:
+            return await notes.search_notes(
+                connection,
+                query.project,
+                seconds,
+                query=query.text,
+                by_words=query.text is not None,
+                note_types=query.note_types,
+                metadata_filters=dict(query.filters),
+                page_size=query.page_size,
+                after_date=query.after_date,
+            )
+
+
+async def _read(connection: MemoryConnection, wanted: Unread, fetched: Fetched, seconds: float) -> None:
+    read = await notes.read_note(connection, wanted.project, wanted.file_path, seconds)
+    if read.outcome != "found":
+        return
+    for name, answer in fetched.answers.items():
+        hits = [_filled(hit, read) if hit.file_path == wanted.file_path else hit for hit in answer.hits]
+        if answer.query.project == wanted.project:
+            fetched.answers[name] = Answer(answer.query, hits)
+
+
+def _filled(hit: Hit, read: notes.NoteRead) -> Hit:
+    """The hit with what reading its note told: all of its text and frontmatter."""
+    return Found(
+        title=hit.title,
+        permalink=read.permalink,
+        file_path=hit.file_path,
+        content=read.content,
+        metadata=read.frontmatter,
+    )
+
+
+def facts(fetched: Fetched, profile: Profile) -> tuple[RecallAnswered | RecallFailed, ...]:
+    """Return what became of every question, in the order of the plan; one without an answer by now is too late."""
+    return tuple(_fact(fetched, query, profile) for query in fetched.asked)
+
+
+def _fact(fetched: Fetched, query: Query, profile: Profile) -> RecallAnswered | RecallFailed:
+    answer = fetched.answers.get(query.name)
+    if answer is None:
+        return RecallFailed(name=query.name, error=fetched.failed.setdefault(query.name, "timeout"))
+    selection = select([answer], profile)
+    return RecallAnswered(
+        name=query.name,
+        query_sha256=query.sha256,
+        authoritative=fetched.authoritative[query.name],
+        hits=(*map(_kept, selection.items), *map(not_shown, selection.withheld)),
+    )
+
+
+def _kept(item: Item) -> HitRef:
+    return HitRef(
+        file_path=item.path[:1024],
+        checksum=item.checksum,
+        characters=len(item.text),
+        treatment="kept",
+        why="",
+    )
+
+
+def not_shown(held: Withheld) -> HitRef:
+    """Return a note that came back and is in no brief, as events keep it."""
+    return HitRef(file_path=held.path[:1024], checksum=None, characters=0, treatment="withheld", why=held.why[:80])
