@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from continuity.cli.doctor.findings import DoctorView
 from continuity.cli.shapes import SETTLE_SHAPES
 from journal.codec import TAGS
 from replay.shapes import CLI_SHAPES
@@ -32,6 +33,7 @@ def schemas() -> Iterator[tuple[str, str]]:
         yield f"schemas/cli/{command}.json", _text(_list_of(each) if command == "unproven" else each)
     for command, view in SETTLE_SHAPES.items():
         yield f"schemas/cli/{command}.json", _text(_of(view))
+    yield "schemas/cli/doctor.json", _text(_of(DoctorView))
     yield "schemas/cli/paths.json", _text(_paths())
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+type CommandReason = Literal["not-found", "relative", "inside-checkout"]
 type ConnectReason = Literal["unstartable", "timeout", "garbage", "exited", "protocol"]
 
 
@@ -26,10 +27,10 @@ class MemoryTrouble(Exception):
 class CommandRefused(MemoryTrouble):
     """The configured command may not be started, or is not there; nothing was started."""
 
-    def __init__(self, command: str, reason: Literal["not-found", "relative", "inside-checkout"]) -> None:
+    def __init__(self, command: str, reason: CommandReason) -> None:
         super().__init__(f"{command}: {reason}")
         self.command = command
-        self.reason = reason
+        self.reason: CommandReason = reason
 
 
 class ConnectFailed(MemoryTrouble):

@@ -40,7 +40,7 @@ def resolve_command(command: str, search_path: str, checkout: Path | None) -> st
         found = shutil.which(command)
         if found is None:
             raise CommandRefused(command, "not-found")
-        if _inside(Path(found), checkout):
+        if inside(Path(found), checkout):
             raise CommandRefused(command, "inside-checkout")
         return found
     if "/" in command or "\\" in command:
@@ -54,13 +54,14 @@ def _search(command: str, search_path: str, checkout: Path | None) -> str:
         found = shutil.which(command, path=folder) if Path(folder).is_absolute() else None
         if found is None:
             continue
-        if not _inside(Path(found), checkout):
+        if not inside(Path(found), checkout):
             return found
         passed_over = True
     raise CommandRefused(command, "inside-checkout" if passed_over else "not-found")
 
 
-def _inside(found: Path, checkout: Path | None) -> bool:
+def inside(found: Path, checkout: Path | None) -> bool:
+    """Tell whether `found` lies in `checkout`, directly or through a link."""
     if checkout is None:
         return False
     root = checkout.resolve()

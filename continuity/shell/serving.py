@@ -20,14 +20,10 @@ from continuity.shell.owner import Owner
 def server_spec(
     loaded: Loaded, places: Places, environ: Mapping[str, str], *, home: Path, cwd: Path
 ) -> ServerSpec | CommandRefused:
-    """Return what to start, or why it may not be started. Nothing inside the checkout is.
-
-    The home folder, or one above it, is no checkout: the user's own commands live there.
-    """
+    """Return what to start, or why it may not be started. Nothing inside the checkout is."""
     settings = loaded.settings
-    checkout = None if home.is_relative_to(cwd) else cwd
     try:
-        command = resolve_command(settings.command, environ.get("PATH", ""), checkout)
+        command = resolve_command(settings.command, environ.get("PATH", ""), checkout_at(cwd, home))
     except CommandRefused as refused:
         return refused
     return ServerSpec(
@@ -36,6 +32,11 @@ def server_spec(
         env=child_environment(environ, settings.env),
         cwd=str(places.state),
     )
+
+
+def checkout_at(cwd: Path, home: Path) -> Path | None:
+    """Return the folder inside which nothing is run: `cwd`, but not the home folder or one above, where commands live."""
+    return None if home.is_relative_to(cwd) else cwd
 
 
 def keep_inventory(places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:

@@ -1,0 +1,78 @@
+"""What a memory server's answers mean for the settings: a verdict, one line and the remedy. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from continuity.cli.doctor.facts import Asked, Configured, Project
+from continuity.cli.doctor.findings import Check, failed, ok, warned
+from continuity.notes import ENTITIES
+
+_TROUBLES = {
+    "unstartable": ("cannot be started", "run it in a shell: bm mcp --transport stdio"),
+    "timeout": ("was started and did not answer in time", "try again; if it hangs again, see Basic Memory's own log"),
+    "garbage": ("answered with what is no message", "see `command` and `args` in the settings"),
+    "exited": ("ended before it answered", "run it in a shell and read what it says: bm mcp --transport stdio"),
+    "protocol": ("refused to talk", "see whether its version fits: bm --version"),
+    "unlisted": ("answered, and did not list its tools", "try again; if it stays so, see Basic Memory's own log"),
+}
+
+
+def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
+    """Yield what the answers say of the server and of the projects that are named; the rest of a dead one is silence."""
+    yield of_server(asked)
+    if asked.trouble is not None:
+        return
+    if asked.as_kept is False:
+        yield warned("listing", "its tools are others than those kept", "/reload in Tau, once memory is up there")
+    names = [name for name in (settings.project, *settings.read_projects) if name is not None]
+    if asked.projects is None and names:
+        yield warned("projects", "the server did not say which projects it has", "try again")
+    for name in names if asked.projects is not None else ():
+        yield of_project(name, asked.projects or (), writes=name == settings.project)
+    if settings.project is not None:
+        yield from of_schemas(settings.project, asked)
+
+
+def of_server(asked: Asked) -> Check:
+    """Whether it starts and talks."""
+    if asked.trouble is not None:
+        what, remedy = _TROUBLES[asked.trouble]
+        return failed("server", f"the memory server {what}", remedy)
+    return ok("server", f"{asked.server} reports version {asked.version} and offers {asked.tools} tools")
+
+
+def of_project(name: str, known: Sequence[Project], *, writes: bool) -> Check:
+    """Whether there is a project of this name, and where it lives."""
+    label = "source" if writes else "reads"
+    sources = {project.source for project in known if project.name == name}
+    if not sources:
+        names = [project.name for project in known]
+        close = get_close_matches(name, names, n=1) or [other for other in names if other.lower() == name.lower()]
+        guess = f"did you mean {close[0]}? " if close else ""
+        remedy = f"{guess}`bm project list` shows all; mend the name in the settings, or make the project"
+        return (failed if writes else warned)(label, f"the server has no project {name}", remedy)
+    if len(sources) > 1:
+        return warned(label, f"{name} is there several times, in different places", "give each a name of its own")
+    (source,) = sources
+    if source == "local":
+        return ok(label, f"{name} is local")
+    where = "in the cloud" if source == "cloud" else "in a place the server does not tell"
+    return ok(label, f"{name} is {where}, so a write that got lost is never proven lost by itself")
+
+
+def of_schemas(project: str, asked: Asked) -> Iterator[Check]:
+    """Whether the schema notes are there; a search that finds none is no proof. Without a project there is no question."""
+    if asked.projects is not None and all(known.name != project for known in asked.projects):
+        return
+    if asked.schemas is None:
+        yield warned("schemas", f"{project} could not be searched for schema notes", "try again once it is indexed")
+        return
+    missing = [entity for entity in ENTITIES if entity not in asked.schemas]
+    if not missing:
+        yield ok("schemas", f"{project} has all {len(ENTITIES)} schema notes")
+        return
+    files = ", ".join(f"{entity}.md" for entity in missing)
+    remedy = f"if you want them, copy from {asked.offered} into the project: {files}"
+    yield warned("schemas", f"no schema note was found in {project} for {', '.join(missing)}", remedy)

@@ -1,0 +1,145 @@
+"""What the doctor knows of one machine: plain values, gathered elsewhere. Nothing here judges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from continuity.cli.shim import Standing
+from continuity.memory.errors import CommandReason, ConnectReason
+from continuity.notes import Entity
+from continuity.profile import ProfileKind
+from journal.events.lifecycle import ProjectSource
+
+type Version = tuple[int, int, int]
+type Trouble = ConnectReason | Literal["unlisted"]
+type Silence = Literal["unnamed", "inside-checkout", "unstartable", "timeout", "garbled"]
+
+
+class Python(NamedTuple):
+    """One interpreter."""
+
+    version: Version
+    path: str
+
+
+class Tau(NamedTuple):
+    """What the `tau` on the search path is; fields are null as far as it could not be asked."""
+
+    script: str | None
+    refused: CommandReason | None = None
+    """Why no script is named."""
+    python: Python | None = None
+    interpreter: str | None = None
+    """What its first line names."""
+    silence: Silence | None = None
+    """Why the interpreter said nothing: nothing was run for the first two."""
+    version: str | None = None
+    level: Literal["A", "B"] | None = None
+    loading: str | None = None
+    """Why our packages cannot be loaded there; empty when they can, null when that was not tried."""
+
+
+class Shim(NamedTuple):
+    """The one file Tau loads."""
+
+    path: Path
+    packages: Path
+    """Where the packages of the running command lie."""
+    standing: Standing | Literal["unreadable"]
+    in_the_way: Path | None = None
+    leads_to: Path | None = None
+    leads_somewhere: bool = True
+    """Whether all packages are there."""
+    trouble: str | None = None
+    """The system's words, when it is unreadable."""
+
+
+class Fault(NamedTuple):
+    """Why settings or places cannot be used: it names no value."""
+
+    what: str
+
+
+class Configured(NamedTuple):
+    """The settings as they apply to work in one folder."""
+
+    path: Path | None
+    ignored: tuple[str, ...]
+    idle: tuple[str, ...]
+    cwd: str
+    kind: ProfileKind
+    repository: str | None
+    project: str | None
+    read_projects: tuple[str, ...]
+    folder: str
+
+
+class Command(NamedTuple):
+    """The memory server's command, as it is configured and as it was found."""
+
+    configured: str
+    path: str | None
+    refused: CommandReason | None = None
+    version: str | None = None
+    """Of the package beside it; null when there is none to be seen."""
+
+
+class State(NamedTuple):
+    """The folder of the journals, which need not be there yet."""
+
+    path: Path
+    nearest: Path
+    """It, or the closest above it that is there."""
+    is_folder: bool
+    writable: bool
+    file_system: str | None
+    keeps_journals: bool
+
+
+class Listed(NamedTuple):
+    """The kept list of the server's tools."""
+
+    standing: Literal["kept", "stale", "none", "damaged"]
+    tools: int = 0
+    folder: Path | None = None
+
+
+class Project(NamedTuple):
+    """One project the server knows."""
+
+    name: str
+    source: ProjectSource
+
+
+class Asked(NamedTuple):
+    """What a server said that was started for the question; null where it could not be learnt."""
+
+    trouble: Trouble | None = None
+    server: str = ""
+    version: str = ""
+    tools: int = 0
+    as_kept: bool | None = None
+    """Whether its tools are those that are kept; null when none are kept for it."""
+    projects: tuple[Project, ...] | None = None
+    schemas: frozenset[Entity] | None = None
+    """The types for which the project has a schema note."""
+    offered: Path = Path()
+    """The folder of ours."""
+
+
+class Machine(NamedTuple):
+    """Everything that is known. A part is null when what it depends on cannot be used."""
+
+    python: Python
+    tau: Tau
+    places: Fault | None = None
+    shim: Shim | None = None
+    others: tuple[Path, ...] = ()
+    """Other extensions of Tau that bring Basic Memory."""
+    settings: Configured | Fault | None = None
+    command: Command | None = None
+    state: State | None = None
+    listed: Listed | None = None
+    asked: Asked | None = None
+    """Null when no server was to be asked."""

@@ -1,0 +1,187 @@
+"""Gathers what the doctor knows of this machine without a server. It changes nothing; of programs only Tau's Python is run.
+
+The folder it is run in is looked at for nothing but its path.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from continuity.cli import shim
+from continuity.cli.doctor import facts
+from continuity.cli.doctor.facts import Configured, Fault, Listed, Machine, Python, Shim, State
+from continuity.cli.doctor.tau import SECONDS, Surroundings, find_tau
+from continuity.memory.errors import CommandRefused
+from continuity.memory.inventory import InventoryCache, inventory_key
+from continuity.memory.server import ServerSpec, fingerprint
+from continuity.places import Places
+from continuity.shell.config import Loaded, SettingsError, load_places, load_settings
+from continuity.shell.serving import checkout_at, server_spec
+from journal import filesystem
+
+_FOLDER = re.compile(r"(?m)^FOLDER = (.+)$")
+_PACKAGE = re.compile(r"basic_memory-(.+)\.dist-info")
+_MANIFEST_BYTES = 65536
+_THEIRS = {"basic-memory", "basic-memory-tau"}
+"""How Basic Memory's own extension is named: by its folder, its file or its manifest."""
+
+
+class Here(NamedTuple):
+    """Who asks, and from where."""
+
+    environ: Mapping[str, str]
+    home: Path
+    cwd: Path
+
+
+class Gathered(NamedTuple):
+    """What was found, and what a server could be started with."""
+
+    machine: Machine
+    loaded: Loaded | None = None
+    spec: ServerSpec | None = None
+
+
+def gather(here: Here, packages: Path, seconds: float = SECONDS) -> Gathered:
+    """Return everything about this machine; `packages` is the folder of the running command's packages."""
+    around = Surroundings(here.environ, checkout_at(here.cwd, here.home))
+    python = Python(sys.version_info[:3], sys.executable)
+    try:
+        places = load_places(here.environ, here.home)
+    except SettingsError as error:
+        return Gathered(Machine(python, find_tau(around, None, seconds), places=Fault(str(error))))
+    found = shim_at(places.shim, packages)
+    loads_from = found.leads_to if found.leads_somewhere else None
+    machine = Machine(
+        python,
+        find_tau(around, loads_from, seconds),
+        shim=found,
+        others=tuple(others(places.tau_home / "extensions")),
+        state=state_folder(places.state),
+    )
+    try:
+        loaded = load_settings(here.environ, here.home)
+    except (SettingsError, OSError) as error:
+        return Gathered(machine._replace(settings=Fault(str(error))))
+    spec = server_spec(loaded, places, here.environ, home=here.home, cwd=here.cwd)
+    known = machine._replace(
+        settings=configured(loaded, here),
+        command=command(loaded.settings.command, spec),
+        listed=None if isinstance(spec, CommandRefused) else listed(places, spec),
+    )
+    return Gathered(known, loaded, spec if isinstance(spec, ServerSpec) else None)
+
+
+def shim_at(path: Path, packages: Path) -> Shim:
+    """Return what the file that Tau loads is, and where it leads."""
+    try:
+        planned = shim.plan(path, packages)
+        if planned.standing not in ("current", "outdated"):
+            return Shim(path, packages, planned.standing, in_the_way=planned.foreign)
+        leads_to = _folder_in(path.read_text(encoding="utf-8"))
+        somewhere = leads_to is not None and all((leads_to / name / "__init__.py").is_file() for name in shim.PACKAGES)
+    except OSError as error:
+        return Shim(path, packages, "unreadable", trouble=error.strerror)
+    return Shim(path, packages, planned.standing, leads_to=leads_to, leads_somewhere=somewhere)
+
+
+def _folder_in(source: str) -> Path | None:
+    """The folder that a shim of ours names. It is sealed, so the line is as we wrote it."""
+    line = _FOLDER.search(source)
+    told: object = ast.literal_eval(line[1]) if line is not None else None
+    return Path(told) if isinstance(told, str) else None
+
+
+def others(extensions: Path) -> Iterator[Path]:
+    """Yield the extensions of Basic Memory's own in the folder from which Tau loads."""
+    try:
+        entries = sorted(extensions.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(("_", ".")):  # Tau passes over them too
+            continue
+        names = {entry.name.removesuffix(".py"), _project_name(entry / "pyproject.toml")}
+        if {name.lower().replace("_", "-").replace(" ", "-") for name in names} & _THEIRS:
+            yield entry
+
+
+class _Project(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    """The one thing that is read of an extension's manifest."""
+
+    project: _Project = _Project()
+
+
+def _project_name(manifest: Path) -> str:
+    try:
+        with manifest.open("rb") as file:
+            return msgspec.toml.decode(file.read(_MANIFEST_BYTES), type=_Manifest).project.name
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return ""
+
+
+def configured(loaded: Loaded, here: Here) -> Configured:
+    """Return the settings as they apply to work in the folder we are in."""
+    profile = loaded.settings.profile(here.cwd, here.home)
+    return Configured(
+        path=loaded.path,
+        ignored=loaded.ignored_keys,
+        idle=loaded.settings.without_effect(),
+        cwd=str(here.cwd),
+        kind=profile.kind,
+        repository=profile.repository,
+        project=profile.project,
+        read_projects=profile.read_projects,
+        folder=profile.checkpoint_folder,
+    )
+
+
+def command(named: str, spec: ServerSpec | CommandRefused) -> facts.Command:
+    """Return what the memory server's command is. Its version is read off the names beside it; it is not run."""
+    if isinstance(spec, CommandRefused):
+        return facts.Command(named, None, refused=spec.reason)
+    versions = [found[1] for part in fingerprint(spec.command) if (found := _PACKAGE.fullmatch(part))]
+    return facts.Command(named, spec.command, version=versions[0] if len(versions) == 1 else None)
+
+
+def state_folder(path: Path) -> State:
+    """Return whether journals can be kept at `path`, which is not made."""
+    nearest = path
+    while not os.path.lexists(nearest) and nearest != nearest.parent:
+        nearest = nearest.parent
+    kind = filesystem.file_system(path)
+    own = os.access in os.supports_effective_ids
+    return State(
+        path=path,
+        nearest=nearest,
+        is_folder=os.path.isdir(nearest),  # noqa: PTH112 -- says no where looking is denied, and raises nothing
+        writable=os.access(nearest, os.W_OK | os.X_OK, effective_ids=own),
+        file_system=kind,
+        keeps_journals=filesystem.keeps_journals(kind),
+    )
+
+
+def listed(places: Places, spec: ServerSpec) -> Listed:
+    """Return what is kept of the server's tools."""
+    cache = InventoryCache(places.state)
+    found = cache.load(inventory_key(spec))
+    if found.damaged:
+        return Listed("damaged", folder=places.state)
+    if found.inventory is not None:
+        return Listed("kept", tools=len(found.inventory.tools))
+    try:
+        return Listed("stale" if cache.files() else "none")
+    except OSError:
+        return Listed("none")
