@@ -310,11 +310,13 @@ def _resolve_call(state: State, command: ResolveCall) -> ToolResolved:
 
 
 def _adopt(state: State, command: Adopt) -> Events:
-    """A receipt that says nothing new changes nothing, and none makes an older checkpoint current."""
+    """A receipt that says nothing new, or names another note, changes nothing; none makes an older checkpoint current."""
     receipt = command.receipt
     capture = state.live(receipt.capture_id)
     if capture is not None:
-        wanted = capture.status in ("intended", "in_doubt", "conflicted", "lost")
+        open_still = capture.status in ("intended", "in_doubt", "conflicted", "lost")
+        same = (capture.project, capture.source_tip) == (receipt.project, receipt.source_tip)
+        wanted = open_still and same
     else:
         current = state.checkpoint.capture_id if state.checkpoint is not None else None
         wanted = receipt.kind == "checkpoint" and current in (None, command.over) and current != receipt.capture_id

@@ -20,7 +20,7 @@ from journal.events import (
 )
 from journal.events.capture import CaptureKind
 from journal.events.writes import Decision, Observation
-from journal.ids import CaptureId, ConnectionId, EntryId, Sha256
+from journal.ids import CaptureId, ConnectionId, EntryId, ProjectName, Sha256
 from tests.facts import (
     ADDRESS,
     BODY,
@@ -363,6 +363,11 @@ def test_a_receipt_settles_whatever_was_sent_and_may_have_landed() -> None:
     for history in (INTENDED, (*DOUBTED, probed("conflicted", RIVAL)), LOST):
         given(*history).when(Adopt(receipt=adopted())).then(adopted())
     given(*INTENDED, answered("refused")).when(Adopt(receipt=adopted())).then()
+
+
+def test_a_receipt_of_another_note_settles_nothing_though_it_names_the_capture() -> None:
+    for other in (replace(adopted(), source_tip=NEXT_TIP), replace(adopted(), project=ProjectName("another"))):
+        given(*DOUBTED).when(Adopt(receipt=other, over=CAPTURE)).then()
 
 
 def test_a_receipt_is_adopted_where_no_checkpoint_is_known() -> None:
