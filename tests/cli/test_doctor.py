@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,6 @@ from typing import Any, NamedTuple
 
 import anyio
 import msgspec
-import psutil
 import pytest
 
 from continuity.cli.doctor.asking import Bounds, ask
@@ -318,12 +319,18 @@ def test_a_damaged_list_of_tools_is_found(machine: Machine) -> None:
 
 
 def test_a_python_of_tau_that_hangs_is_ended_with_its_children(machine: Machine) -> None:
-    pids = machine.root / "pids"
-    program(machine.tau_python, f"/bin/sleep 60 &\necho $$ $! > {pids}\nwait")
-    around = Surroundings(machine.environ, machine.work)
-    assert find_tau(around, None, seconds=1).silence == "timeout"
-    for pid in map(int, pids.read_text().split()):
-        assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    held = machine.root / "held"
+    os.mkfifo(held)
+    reading = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        program(machine.tau_python, f"exec 3> {held}\necho begun >&3\n/bin/sleep 90 &\nwait")
+        around = Surroundings(machine.environ, machine.work)
+        assert find_tau(around, None, seconds=2).silence == "timeout"
+        assert os.read(reading, 100) == b"begun\n"
+        assert select.select([reading], [], [], 20)[0], "somebody still holds the pipe"
+        assert os.read(reading, 100) == b""
+    finally:
+        os.close(reading)
 
 
 @pytest.mark.parametrize(
