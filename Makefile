@@ -1,5 +1,5 @@
 # Every target makes .venv first; that costs nothing when nothing changed.
-.PHONY: setup demo killcourt simulate mutants check test
+.PHONY: setup demo killcourt simulate mutants bench-privacy check test
 
 PYTHON := .venv/bin/python
 
@@ -27,6 +27,10 @@ simulate: setup
 ONLY ?=
 mutants: setup
 	@$(PYTHON) -m tools.mutants $(if $(ONLY),'$(ONLY)')
+
+# Samples with and without credentials, made from SEED: what is masked whole, what is taken for one by mistake, how fast.
+bench-privacy: setup
+	@$(PYTHON) -m tools.bench.privacy --seed $(SEED)
 
 # Format, lint, sizes, directions, types.
 check: setup

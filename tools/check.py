@@ -22,6 +22,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
     "lint": ("ruff", "check", "--quiet", "."),
     "tidy": ("python", "-m", "tools.tidy"),
+    "vendors": ("python", "-m", "tools.vendor_rules", "--check"),
     "golden": ("python", "-m", "tools.golden_guard"),
     "directions": ("lint-imports", "--no-cache", "--no-logo"),
 }

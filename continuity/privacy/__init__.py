@@ -10,14 +10,31 @@ from collections.abc import Sequence
 import msgspec
 
 from continuity.capture import PublicMessage
+from continuity.privacy.candidates import candidates
 from continuity.privacy.keyblocks import key_blocks
 from continuity.privacy.named import named_values
+from continuity.privacy.paired import paired
+from continuity.privacy.prefixed import prefixed
 from continuity.privacy.spans import PLACEHOLDER, Span, cut_point, placed, replaced, visible
 from continuity.privacy.tokens import tokens
+from continuity.privacy.webkeys import web_keys
 
-__all__ = ["PLACEHOLDER", "RULE_SET_VERSION", "Masked", "cut_point", "mask", "mask_messages"]
+__all__ = [
+    "PLACEHOLDER",
+    "RULE_SET_VERSION",
+    "WITHHELD",
+    "Masked",
+    "cut_point",
+    "mask",
+    "mask_candidates",
+    "mask_messages",
+    "withhold",
+]
 
-RULE_SET_VERSION = 1
+WITHHELD = "[This message is left out: it may hold a credential.]"
+"""Stands for a message with a candidate in it, so that whoever reads on knows that something is missing."""
+
+RULE_SET_VERSION = 2
 """Recorded with every synthesis; raised with every change of what is masked."""
 
 _PASSES = 5
@@ -54,6 +71,29 @@ def mask_messages(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessag
     return tuple(done), count
 
 
+def mask_candidates(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessage, ...], int]:
+    """Return messages, masked already, with what may be a credential masked too, and how many values were."""
+    done: list[PublicMessage] = []
+    count = 0
+    for message in messages:
+        plain, origin = visible(message.text)
+        text, more = replaced(message.text, placed(candidates(plain), origin))
+        count += more
+        done.append(msgspec.structs.replace(message, text=text) if more else message)
+    return tuple(done), count
+
+
+def withhold(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessage, ...], int]:
+    """Return messages, masked already, with `WITHHELD` for each that holds a candidate, and how many those are."""
+    masked, _ = mask_candidates(messages)
+    held = [new is not old for new, old in zip(masked, messages, strict=True)]
+    done = (
+        msgspec.structs.replace(message, text=WITHHELD) if kept_back else message
+        for message, kept_back in zip(messages, held, strict=True)
+    )
+    return tuple(done), sum(held)
+
+
 def _mask(text: str, *, opened: bool) -> tuple[Masked, bool]:
     result, count, still = _once(text, opened=opened)
     total, passes = count, 1
@@ -66,6 +106,13 @@ def _mask(text: str, *, opened: bool) -> tuple[Masked, bool]:
 def _once(text: str, *, opened: bool) -> tuple[str, int, bool]:
     plain, origin = visible(text)
     blocks, still = key_blocks(plain, opened=opened)
-    spans: list[Span] = [*blocks, *tokens(plain), *named_values(plain)]
+    spans: list[Span] = [
+        *blocks,
+        *tokens(plain),
+        *prefixed(plain),
+        *named_values(plain),
+        *paired(plain),
+        *web_keys(plain),
+    ]
     result, count = replaced(text, placed(spans, origin))
     return result, count, still

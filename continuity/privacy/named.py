@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from continuity.privacy.names import is_secret_name, is_token_name
+from continuity.privacy.references import is_code, is_template, refers
 from continuity.privacy.spans import PLACEHOLDER, Span
 
 _LONGEST = 4096
@@ -32,6 +33,8 @@ _END_OF_LINE = re.compile(r"[^\n]{0,4096}")
 _FLAG = re.compile(
     r"(?<![A-Za-z0-9_-])(?P<name>--?[A-Za-z][A-Za-z0-9-]{1,60})[ \t]{1,4}(?P<value>(?![-\"'])[^\s\"'`]++)"
 )
+_PLACE = re.compile(r"[A-Z][A-Z_]{2,24}")
+"""What a help page writes for the value of a flag."""
 _BASIC_FLAG = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =]{0,3}[\"']?(?P<value>[^\s:\"'/]{1,200}:[^\s\"']++)")
 _ELEMENT = re.compile(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.-]{0,80}+)>(?P<value>[^<\n]{1,512}+)</")
 _HEADER = re.compile(
@@ -41,26 +44,25 @@ _HEADER = re.compile(
 _COOKIE = re.compile(r"(?i)(?<![\w-])(?:set-)?cookie[\"']?:[ ]?[\"']?(?P<value>[^\s\"'=]{1,100}=[^\n\"']++)")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(?:bearer|basic)\s{1,4}(?P<value>[A-Za-z0-9+/_.~=-]{8,}+)")
 _SENTENCE = re.compile(
-    r"""(?i)\b(?:password|passphrase|passcode|passwd|pwd|(?:(?:api|access|secret|private)[ -])?key|token|secret)
+    r"""(?i)\b(?:password|passphrase|passcode|passwd|pwd|apikey|token|secret
+      |(?:(?:api|access|secret|private|signing|master)[ -])?key(?:[ ](?:base|value))?)
     (?:[ ](?:for|of|on|to)[ ][^\s]{1,60}+(?:[ ][^\s]{1,60}+){0,3}?)?
     [ ](?:(?:is|was|be|to|as)(?:[ ]now|[ ]still)?:?[ ])?
     (?P<open>["'`*]{0,2})(?P<value>[^\s"'`*]{4,}+)(?P<after>["'`*]?\s*(?:[.,;!)]|\Z|\n))?""",
     re.VERBOSE,
 )
 
-_REFERENCE = re.compile(
-    r"\$\{[^}]*\}?|\$[A-Z_][A-Z0-9_]*|\$\([^)]*\)?|<[^>]*>|\{\{?[^}]*\}\}?|%(?:\(\w+\))?s|\*+|[xX]{3,}|\.{2,}|…+|-+|_+"
+_PHRASE = re.compile(
+    r"(?i)\b(?:pass(?:word|phrase|code)|pwd)[ ](?:is|was|to)(?:[ ]now)?:?[ ][\"'`*]{1,2}(?P<value>[^\"'`*\n]{4,80}+)[\"'`*]"
 )
-_DOTTED = re.compile(r"[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+(?:[;,)}\]]\D*)?")
-_LOCAL = re.compile(r"[A-Za-z_$]{1,3}[)}\]]\D*")
-_CALL = re.compile(r"(?:await|new|self|this)?[A-Za-z_$.]*[(\[{]\D*")
+
 _ORDINARY = frozenset(
-    """a an the and any are as at bool boolean bytes changed char correct default denied disabled empty enabled encrypted
-    expired false field file for from given hashed header here hidden in incorrect input int integer invalid is it
-    kept masked missing needed never nil no none not null number object off ok on only option optional or passed
-    password prompt read redacted required reset rotated secret secretstr sent set stored str string stringvar strong
-    test that this to token too true type undefined unknown unset url used valid value varchar was weak wrong yes
-    argon2 argon2id base64 bcrypt oauth2 pbkdf2 scrypt sha1 sha256 sha512 utf8""".split()
+    """a an and any are argon2 argon2id as at base64 bcrypt bool boolean bytes changed char correct default demo denied
+    disabled empty enabled encrypted example expired false field file for from given hashed header here hidden in
+    incorrect input int integer invalid is it kept masked missing needed never nil no none not null number oauth2
+    object off ok on only option optional or passed password pbkdf2 placeholder prompt read redacted required reset
+    rotated sample scrypt secret secretstr sent set sha1 sha256 sha512 stored str string stringvar strong test that
+    the this to token too true type undefined unknown unset url used utf8 valid value varchar was weak wrong yes""".split()
 )
 
 
@@ -72,16 +74,24 @@ def named_values(text: str) -> Iterator[Span]:
     if "</" in text:
         yield from (_span(found) for found in _ELEMENT.finditer(text) if _is_secret_element(found))
     if "authorization" in lowered:
-        yield from (_span(found, "authorization") for found in _HEADER.finditer(text) if not _refers(found["value"]))
+        yield from (_span(found, "authorization") for found in _HEADER.finditer(text) if is_worth(found["value"]))
     if "cookie" in lowered:
-        yield from (_span(found, "cookie") for found in _COOKIE.finditer(text) if not _refers(found["value"]))
+        yield from (_span(found, "cookie") for found in _COOKIE.finditer(text) if not refers(found["value"]))
     if "bearer" in lowered or "basic" in lowered:
         yield from (_span(found, "authorization") for found in _BEARER.finditer(text) if _is_credential(found))
     yield from (_span(found, "stated-secret") for found in _SENTENCE.finditer(text) if _is_stated(found))
+    if "pass" in lowered or "pwd" in lowered:
+        phrases = (found for found in _PHRASE.finditer(text) if is_worth(found["value"]))
+        yield from (_span(found, "stated-secret") for found in phrases)
+
+
+def is_worth(value: str) -> bool:
+    """True if a value that is called secret is no ordinary word and no reference."""
+    return len(value) >= 3 and value.lower() not in _ORDINARY and not refers(value) and not is_template(value)
 
 
 def _is_secret_element(found: re.Match[str]) -> bool:
-    return is_secret_name(found["name"]) and not _refers(found["value"])
+    return is_secret_name(found["name"]) and not refers(found["value"])
 
 
 def _span(found: re.Match[str], name: str = "named-value") -> Span:
@@ -92,10 +102,16 @@ def _assigned(text: str) -> Iterator[Span]:
     at = 0
     while found := _ASSIGNMENT.search(text, at):
         at = found.end("name")
-        span = _value(text, found) if is_secret_name(found["name"]) else None
+        span = _value(text, found) if is_secret_name(found["name"]) and not _is_inside(text, found) else None
         if span is not None:
             at = span.end
             yield span
+
+
+def _is_inside(text: str, found: re.Match[str]) -> bool:
+    """True if the name is a part of something longer: `${NAME:?why}`, `arn:secret:name`, `test.py::name`."""
+    before = text[max(0, found.start() - 2) : found.start()]
+    return before == "${" or (before.endswith(":") and found.group().endswith(":"))
 
 
 def _value(text: str, found: re.Match[str]) -> Span | None:
@@ -103,12 +119,12 @@ def _value(text: str, found: re.Match[str]) -> Span | None:
     if opening is not None:
         end = _closing(text, opening.end(), opening["mark"])
         value = text[opening.end() : end]
-        return None if _refers(value) or not _fits(found["name"], value) else Span(opening.end(), end, "named-value")
+        return None if refers(value) or not _fits(found["name"], value) else Span(opening.end(), end, "named-value")
     bare = _BARE.match(text, found.end())
     if bare is None or found.group().endswith(("==", "!=")):
         return None
     value = _trimmed(_NEXT_PAIR.split(bare["value"], maxsplit=1)[0])
-    if not value or _refers(value) or not _is_worth(found["name"], value):
+    if not value or refers(value) or is_template(value) or not _is_worth(found["name"], value):
         return None
     return Span(bare.start("value"), bare.start("value") + len(value), "named-value")
 
@@ -134,11 +150,6 @@ def _closing(text: str, start: int, mark: str) -> int:
     return line.end() if line else start
 
 
-def _refers(value: str) -> bool:
-    """True for what only points at a value, or stands where one was."""
-    return not value.strip() or _REFERENCE.fullmatch(value) is not None or PLACEHOLDER.fullmatch(value) is not None
-
-
 def _fits(name: str, value: str) -> bool:
     """Judge a quoted value; of a token it is one word, because models speak of tokens that are text."""
     if name.isupper():
@@ -153,17 +164,19 @@ def _is_worth(name: str, value: str) -> bool:
         return value.lower() not in _ORDINARY
     if len(value) < 4 or value.lower() in _ORDINARY or name.lower().endswith(value.lower()):
         return False
-    if value.isdigit() and is_token_name(name):
+    if value.isdigit() and (is_token_name(name) or (len(value) < 6 and "pass" not in name.lower())):
         return False
-    return not any(code.fullmatch(value) for code in (_DOTTED, _LOCAL, _CALL))
+    return not is_code(value)
 
 
 def _flags(text: str) -> Iterator[Span]:
     for found in _FLAG.finditer(text):
-        if is_secret_name(found["name"]) and not _refers(found["value"]) and _is_worth(found["name"], found["value"]):
+        if _PLACE.fullmatch(found["value"]):
+            continue
+        if is_secret_name(found["name"]) and is_worth(found["value"]) and _is_worth(found["name"], found["value"]):
             yield _span(found)
     for found in _BASIC_FLAG.finditer(text):
-        if not all(_refers(part) for part in found["value"].split(":", 1)):
+        if not all(refers(part) for part in found["value"].split(":", 1)):
             yield _span(found, "authorization")
 
 
@@ -186,7 +199,7 @@ def is_user_and_password(value: str) -> bool:
 def _is_stated(found: re.Match[str]) -> bool:
     """A sentence names a secret if the word after it is quoted, ends the sentence, or is no word at all."""
     value = found["value"].rstrip(".,;:!?)")
-    if len(value) < 4 or value.lower() in _ORDINARY or _refers(value):
+    if len(value) < 4 or value.lower() in _ORDINARY or refers(value) or is_code(value) or "(" in value:
         return False
     head = found.group().lower()
     strong = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)

@@ -9,10 +9,17 @@ from typing import NamedTuple
 PLACEHOLDER = re.compile(r"\[masked:[a-z0-9-]{1,32}\]")
 """What stands where a value was. It is never masked again and never cut in two."""
 
+START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+"""Where a token may begin: not inside a word, but behind a line break or a sign that was written out."""
+
+BREAK = re.compile(r"\\?(?:\r?\n|\\+r\\+n|\\+n)[ \t>|]{0,16}")
+"""Where a terminal or an editor wrapped a line."""
+
 _PLACEHOLDER_CHARS = 42
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]"
+    r"|\x1b\[[0-9;?]{0,16}[A-Za-z]"
 )
 
 
@@ -25,13 +32,18 @@ class Span(NamedTuple):
 
 
 def visible(text: str) -> tuple[str, Sequence[int]]:
-    """Return `text` without characters nobody sees, and for each one kept where it stood.
+    """Return `text` without characters nobody sees and a terminal's colours, and for each one kept where it stood.
 
     A token with a zero-width space in it is the same token to whoever pastes it.
     """
-    if text.isascii() or _INVISIBLE.search(text) is None:
+    if (text.isascii() and "\x1b" not in text) or _INVISIBLE.search(text) is None:
         return text, range(len(text))
-    kept = [at for at, character in enumerate(text) if _INVISIBLE.match(character) is None]
+    kept: list[int] = []
+    done = 0
+    for unseen in _INVISIBLE.finditer(text):
+        kept.extend(range(done, unseen.start()))
+        done = unseen.end()
+    kept.extend(range(done, len(text)))
     return "".join(text[at] for at in kept), kept
 
 

@@ -106,7 +106,7 @@ def test_what_it_links_to_is_there() -> None:
 
 def test_the_targets_it_names_are_in_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in set(re.findall(r"make ([a-z]+)\b", "\n".join([*blocks("sh"), *re.findall(r"`[^`\n]*`", README)]))):
+    for target in set(re.findall(r"make ([a-z-]+)\b", "\n".join([*blocks("sh"), *re.findall(r"`[^`\n]*`", README)]))):
         assert re.search(rf"(?m)^{target}:", makefile), target
 
 
