@@ -70,13 +70,14 @@ def opened(
 
 
 def connected(connection: ConnectionId = CONNECTION) -> MemoryConnected:
-    """A local memory server is up."""
+    """A local memory server is up, with the project it always had."""
     return MemoryConnected(
         connection=connection,
         server="basic-memory",
         server_version="0.24.1",
         inventory_sha256=None,
         project_source="local",
+        project_sha256=Sha256("d" * 64),
         process=PROCESS,
     )
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from continuity.capture import digest
 from continuity.memory import wire
 from continuity.memory.calls import Answer, Caller, Json, Object, Ticket, payload
 from continuity.memory.errors import CallFailed
@@ -20,6 +21,7 @@ from continuity.memory.search import SearchResult
 from continuity.recall import EPOCH_DATE
 from journal.events.lifecycle import ProjectSource
 from journal.events.writes import Outcome
+from journal.ids import Sha256
 
 REFUSALS = frozenset(
     {"NOTE_LOCKED", "NOTE_PATH_CONFLICT", "NOTE_REVISION_CONFLICT", "PROJECT_CONSTRAINED", "SECURITY_VALIDATION_ERROR"}
@@ -83,6 +85,8 @@ class ProjectInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     source: ProjectSource
     is_default: bool = False
+    sha256: Sha256 | None = None
+    """Digest of the id and the folder the server tells; None where it tells neither. Two stores may know one name."""
 
 
 class Projects(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +99,11 @@ class Projects(msgspec.Struct, frozen=True, kw_only=True):
         """Return where `name` lives; several of one name in different places are unknown."""
         found: list[ProjectSource] = [project.source for project in self.projects if project.name == name]
         return found[0] if len(set(found)) == 1 else "unknown"
+
+    def sha256(self, name: str) -> Sha256 | None:
+        """Return the digest of the one project of this name, if it has one."""
+        found = {project.sha256 for project in self.projects if project.name == name}
+        return found.pop() if len(found) == 1 else None
 
     def lack(self, name: str) -> bool:
         """Whether `name` is none of the projects; never when they are not known."""
@@ -285,7 +294,12 @@ async def list_memory_projects(caller: Caller, seconds: float) -> Projects:
         return Projects(code=wire.failure_code(answer))
     return Projects(
         projects=tuple(
-            ProjectInfo(name=entry.name, source=entry.source_class, is_default=entry.is_default)
+            ProjectInfo(
+                name=entry.name,
+                source=entry.source_class,
+                is_default=entry.is_default,
+                sha256=digest([entry.external_id, entry.path]) if entry.external_id or entry.path else None,
+            )
             for entry in listing.projects
         )
     )

@@ -80,6 +80,8 @@ class ProjectEntry(_Shape):
     name: str
     source: str | None = None
     is_default: bool = False
+    external_id: str | None = None
+    path: str | None = None
 
     @property
     def source_class(self) -> Literal["local", "cloud", "unknown"]:

@@ -136,6 +136,7 @@ class MemoryLink:
             server_version=connection.version,
             inventory_sha256=self.inventory.digest if self.inventory else None,
             project_source=self.projects.source(project) if project else "unknown",
+            project_sha256=self.projects.sha256(project) if project else None,
             process=connection.process,
         )
 

@@ -15,6 +15,7 @@ from continuity.memory.notes import Projects
 from continuity.shell.desk import Desk
 from continuity.state import Capture, State, is_ours
 from journal.events import CaptureProbed, WriteAnswered, WriteIntended
+from journal.events.lifecycle import ProjectSource
 from journal.events.writes import Observation, ServerState
 from journal.ids import BranchId, CaptureId
 from journal.reader import open_reader
@@ -110,9 +111,18 @@ def _command(
         connection=ask.connection.id,
         observations=found,
         writing_server=writing_server,
-        project_source=ask.projects.source(capture.project),
+        project_source=_source(ask, capture),
         index_proven=index_proven,
     )
+
+
+def _source(ask: Questions, capture: Capture) -> ProjectSource:
+    """Where the project lives that was asked; unknown if it may be another of the same name than the one written to."""
+    server = capture.intent.server if capture.intent is not None else None
+    here = ask.projects.sha256(capture.project)
+    if server is None or here is None or server.project_sha256 != here:
+        return "unknown"
+    return ask.projects.source(capture.project)
 
 
 async def _address(ask: Questions, capture: Capture) -> tuple[Observation, ...]:

@@ -162,6 +162,8 @@ class MemoryConnected(Fact, frozen=True, kw_only=True, tag="memory-connected.v1"
     server_version: Name
     inventory_sha256: Digest | None
     project_source: ProjectSource
+    project_sha256: Digest | None = None
+    """Digest of what the server says of the project's id and folder; null where it says neither, and in older rows."""
     process: Process
 
 

@@ -285,7 +285,10 @@ class Server:
 
     def list_memory_projects(self, arguments: Record) -> Record:
         source = self.faults().get("source", "local")
-        return _json_result({"projects": [{"name": "main", "source": source, "is_default": True}]})
+        project: Record = {"name": "main", "source": source, "is_default": True}
+        folder = self.faults().get("project_folder", str(self.fake.folder))
+        told: Record = {} if folder is None else {"external_id": "1", "path": folder}
+        return _json_result({"projects": [project | told]})
 
     def build_context(self, arguments: Record) -> Record:
         return _json_result({"results": [], "has_more": False})

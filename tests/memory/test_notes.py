@@ -9,6 +9,7 @@ from continuity.memory import notes
 from continuity.memory.calls import Answer, Json
 from continuity.memory.notes import NoteRead, WriteOutcome, WriteRequest, identify, judge_read, judge_write
 from continuity.memory.search import SearchResult
+from journal.ids import Sha256
 from tests.fakes.memory_server import FakeMemory
 from tests.memory.conftest import Reach, bound
 
@@ -168,6 +169,14 @@ async def test_a_note_goes_out_create_only_and_comes_back(fake: FakeMemory, reac
     assert identify(read).capture_id == ID
     assert [hit.file_path for hit in found.hits] == ["tau/x/One.md"]
     assert (projects.source("main"), projects.source("none")) == ("local", "unknown")
+
+
+def test_a_project_is_told_from_another_of_its_name_only_where_the_name_is_one_projects() -> None:
+    one, other = (notes.ProjectInfo(name="main", source="local", sha256=Sha256(mark * 64)) for mark in "ab")
+    assert notes.Projects(projects=(one,)).sha256("main") == one.sha256
+    assert notes.Projects(projects=(one, one)).sha256("main") == one.sha256
+    assert notes.Projects(projects=(one, other)).sha256("main") is None
+    assert notes.Projects(projects=(one,)).sha256("other") is None
 
 
 @pytest.mark.parametrize(

@@ -192,9 +192,10 @@ async def test_a_tip_that_looks_like_something_else_comes_back_as_it_went(
     assert notes.identify(await notes.read_note(memory, "main", address(odd).file_path, SECONDS)).source_tip == tip
 
 
-async def test_the_project_is_local(memory: MemoryConnection) -> None:
+async def test_the_project_is_local_and_told_from_another_of_its_name(memory: MemoryConnection) -> None:
     projects = await notes.list_memory_projects(memory, SECONDS)
     assert (projects.source("main"), projects.source("nots")) == ("local", "unknown")
+    assert projects.sha256("main") is not None
 
 
 async def test_recall_reads_by_type_by_graph_and_by_time(memory: MemoryConnection, request_: WriteRequest) -> None:

@@ -99,13 +99,29 @@ async def test_absence_stays_open_while_the_index_has_found_nothing_yet(tmp_path
         assert set(verdicts(talk, capture)) == {"absent_open"}
 
 
-async def replace_server(process: Rig, talk: Talk) -> None:
-    """Kill the server; another one is up when this returns."""
+@pytest.mark.parametrize("folder", ["elsewhere", None])
+async def test_another_store_with_a_project_of_the_same_name_proves_no_absence(
+    tmp_path: Path, folder: str | None
+) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("the index is known to work")
+        process.memory.faults(write_note=[{"error": "disk full"}])
+        capture = await doubted(process, talk)
+        await replace_server(process, talk, project_folder=folder)
+        process.clock.advance(PROBE_SPACING_MS[1])
+        await talk.settle()
+        assert verdicts(talk, capture) == ["absent_open", "absent_open"]
+        assert talk.events(CaptureProbed)[-1].project_source == "unknown"
+
+
+async def replace_server(process: Rig, talk: Talk, **faults: object) -> None:
+    """Kill the server; another one, with `faults`, is up when this returns."""
     connection = process.link.connection
     assert connection is not None
     os.killpg(connection.process.process_group, signal.SIGKILL)
     await connection.wait_lost()
-    process.memory.faults()
+    process.memory.faults(**faults)
     process.link.want(at_once=True)
     await until(lambda: process.link.connection not in (None, connection), "another server")
 

@@ -217,7 +217,8 @@ class Memory:
             case "build_context" | "recent_activity":
                 return _result({"results": [_hit(listed) for listed in self.notes.listed()[:3]], "has_more": False})
             case "list_memory_projects":
-                listed: Json = [] if self.source == "unlisted" else [{"name": "main", "source": self.source}]
+                project: Json = {"name": "main", "source": self.source, "external_id": "1", "path": "/notes"}
+                listed: Json = [] if self.source == "unlisted" else [project]
                 return _result({"projects": listed})
             case _:
                 raise AssertionError(name)
