@@ -264,6 +264,7 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
         continuity why d3847cee41                        a capture or a call, in whatever session
         continuity why 1a841e5b --in SESSION.journal     the row whose digest begins so
         continuity why 1@42 --in SESSION.journal --json
+        continuity why --brief 98160f136b6d              the newest brief of that session
         """,
         """
         Tell how a row, a capture or a call came about, from the prompt on, and of a capture or a call also what
@@ -272,15 +273,46 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
 
         REF is the beginning of an identity that `continuity unproven` or `/bm-pending` shows, or, as for `show`, of a
         row. PATH is a journal or a folder of them; without one it is the folder that `continuity paths` calls state.
+
+        With --brief it tells of one brief instead, note by note: what was put into the model's context, from which
+        revision, which question brought it and why, what was cut or withheld, and what was not answered in time.
         """,
     ),
 )
-@click.argument("reference", metavar="REF")
+@click.argument("reference", metavar="REF", required=False)
+@click.option(
+    "--brief", "session", metavar="SESSION", help="Tell of the newest brief of the session whose id begins so."
+)
+@click.option("--at", metavar="REF", help="With --brief: the newest one at or before this row.")
 @click.option("--in", "path", type=FILE, metavar="PATH", help="Only in this journal, or in this folder of them.")
 @json_option
 @reported
-def why(reference: str, *, path: Path | None, as_json: bool) -> None:
+def why(reference: str | None, *, session: str | None, at: str | None, path: Path | None, as_json: bool) -> None:
     """Tell how something came about, and what became of it."""
+    if (reference is None) is (session is None) or (at is not None and session is None):
+        fail("name either REF or --brief SESSION", "--at REF goes with --brief alone", MISUSE)
+    if session is not None:
+        _why_brief(path or _state(), session, at, as_json=as_json)
+    elif reference is not None:
+        _why(path, reference, as_json=as_json)
+
+
+def _why_brief(where: Path, session: str, at: str | None, *, as_json: bool) -> None:
+    from replay.briefs import find_session, told
+    from replay.render import json_text
+
+    found = find_session(where, session)
+    for trouble in found.troubles:
+        say(f"error: {trouble}; it was not looked into")
+    if found.path is None:
+        fail(f"nothing that can be read is of a session {session}", "make what is named above readable", UNREADABLE)
+    with opened(found.path) as reader:
+        story = told(reader, found.path, at)
+    out(json_text(story.view) if as_json else "\n".join(story.lines))
+    _stopped(story.stop, "rows from there on are no part of what is told")
+
+
+def _why(path: Path | None, reference: str, *, as_json: bool) -> None:
     from replay.naming import find_named
     from replay.render import json_text
     from replay.views import why_text

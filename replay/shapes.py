@@ -190,6 +190,66 @@ class WhyView(Shape, frozen=True, kw_only=True):
     known: KnownView
 
 
+class BriefNote(Shape, frozen=True, kw_only=True):
+    """One note that came back for a brief."""
+
+    file_path: str
+    project: str | None
+    treatment: Literal["used", "cut", "withheld"]
+    characters: int
+    """Of its text in the brief."""
+    of_characters: int | None
+    """Of its text as it came; null when no answer tells."""
+    checksum: str | None
+    """Of the revision that was read; null when its text came with a listing, which tells none, or was kept here."""
+    question: str | None
+    """Which brought it; `checkpoint` for the branch's own."""
+    brought: str
+    """Why it came back at all, in words."""
+    why: str
+    """Why it was cut or withheld; empty when it was used."""
+
+
+class BriefQuestion(Shape, frozen=True, kw_only=True):
+    """One question of the round behind a brief, and what had become of it by then."""
+
+    name: str
+    query_sha256: str
+    outcome: Literal["answered", "failed", "late"]
+    hits: int
+    authoritative: bool
+    """Its answer left nothing out."""
+    error: str | None
+
+
+class BriefView(Shape, frozen=True, kw_only=True):
+    """What one brief put into the model's context, note by note, and where each came from."""
+
+    schema: Literal["continuity.why-brief/1"] = "continuity.why-brief/1"
+    path: str
+    session: str
+    journal: str
+    branch: int
+    position: int
+    id: str
+    """The digest of the row that records its delivery."""
+    at_ms: int
+    brief_sha256: str
+    characters: int
+    how: str
+    complete: bool
+    """False when it stayed due."""
+    reason: str | None
+    topic_sha256: str | None
+    topic: str | None
+    """The words taken from the prompt, as far as they are kept."""
+    checkpoint: str | None
+    """The capture id of the checkpoint it names."""
+    evidence: str | None
+    notes: list[BriefNote]
+    questions: list[BriefQuestion]
+
+
 class FindingView(Shape, frozen=True, kw_only=True):
     """One thing that is wrong, or that nothing proves."""
 
@@ -232,6 +292,7 @@ CLI_SHAPES: dict[str, type[Shape]] = {
     "branches": BranchesView,
     "unproven": Unproven,
     "why": WhyView,
+    "why-brief": BriefView,
     "audit": AuditView,
 }
-"""The shape behind each command's `--json`; `unproven` prints a list of its shape."""
+"""The shape behind each command's `--json`; `unproven` prints a list of its shape, `why --brief` the one after `why`."""

@@ -30,6 +30,9 @@ from continuity.tau.pending_command import DESCRIPTION, USAGE, pending
 from continuity.tau.presence import status
 from continuity.tau.resident import Configuration, Resident, resident
 from continuity.tau.tools import ToolRun, register_tool
+from continuity.tau.why_command import DESCRIPTION as WHY
+from continuity.tau.why_command import USAGE as WHY_USAGE
+from continuity.tau.why_command import why
 from journal.disk import make_folder
 
 MANY_TOOLS = 60
@@ -56,6 +59,7 @@ def setup(tau: Tau) -> None:
         lambda _: _shown(living, boundaries),
         partial(_save, living, boundaries),
         partial(_open, living, boundaries),
+        lambda arguments: why(boundaries.session, living.owner, arguments),
     )
     ignored = configured.loaded.ignored_keys
     if ignored:
@@ -76,6 +80,7 @@ def _off(tau: Tau, living: Resident, trouble: str) -> None:
         lambda _: status(None, living.link, trouble, living.clock.now_ms()),
         lambda _: "Nothing can be saved: see /bm-status.",
         lambda _: "Nothing can be settled here: see /bm-status. `continuity unproven` lists what is open.",
+        lambda _: "Nothing was put into context: see /bm-status.",
     )
     when_started(tau, lambda: living.presence.use(tau))
     when_quit(tau, partial(living.quit, Settings().exit_timeout_seconds))
@@ -98,7 +103,11 @@ def _configured() -> tuple[Configuration, str | None]:
 
 
 def _register_commands(
-    tau: Tau, show: Callable[[str], str], save: Callable[[str], str | None], settle: Callable[[str], str]
+    tau: Tau,
+    show: Callable[[str], str],
+    save: Callable[[str], str | None],
+    settle: Callable[[str], str],
+    explain: Callable[[str], str | None],
 ) -> None:
     register_command(
         tau, "bm-status", show, description="Where memory goes, and what of it is proven", usage="/bm-status"
@@ -107,6 +116,7 @@ def _register_commands(
         tau, "bm-checkpoint", save, description="Save a checkpoint now", usage="/bm-checkpoint [what to keep in view]"
     )
     register_command(tau, "bm-pending", settle, description=DESCRIPTION, usage=USAGE)
+    register_command(tau, "bm-why", explain, description=WHY, usage=WHY_USAGE)
 
 
 def _shown(living: Resident, boundaries: TauBoundaries) -> str:

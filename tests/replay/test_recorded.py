@@ -66,6 +66,19 @@ def test_each_of_its_writes_has_its_story(
         assert ran.out == snapshot(name=identity[:10])
 
 
+def test_each_of_its_briefs_has_its_origins(
+    journal: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(journal.parent)
+    session = run("state", journal.name, "--json").json["session"]
+    for line in run("log", journal.name, "--json").lines:
+        if line["type"] == "brief-delivered.v1":
+            place = f"{line['branch']}@{line['position']}"
+            ran = run("why", "--brief", session, "--in", journal.name, "--at", place)
+            assert (ran.code, ran.err) == (0, "")
+            assert ran.out == snapshot(name=place)
+
+
 def test_what_it_left_open_is_still_open(journal: Path, snapshot: SnapshotAssertion) -> None:
     left = run("unproven", journal, "--json").json
     assert [(each["reference"], each["status"], each["why"], each["next_step"]) for each in left] == snapshot

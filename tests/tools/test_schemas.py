@@ -42,8 +42,12 @@ def test_every_part_of_them_is_closed() -> None:
 @pytest.mark.parametrize("command", CLI_SHAPES)
 def test_what_a_command_prints_is_of_its_shape(tmp_path: Path, command: str) -> None:
     path = stories.forked().write(tmp_path / "a.journal")
-    named = {"show": [path, "@"], "why": ["@", "--in", path]}
-    ran = run(command, *named.get(command, [path]), "--json")
+    named: dict[str, list[str | Path]] = {
+        "show": [path, "@"],
+        "why": ["@", "--in", path],
+        "why-brief": ["--brief", "session-1", "--in", path],
+    }
+    ran = run(command.partition("-")[0], *named.get(command, [path]), "--json")
     printed = ran.lines if command == "log" else ran.json if command == "unproven" else [ran.json]
     assert printed
     for each in printed:

@@ -1,0 +1,52 @@
+"""Answers what a brief of this session held and where it came from: out of its journal, asking neither model nor server."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio.to_thread
+
+from continuity.origins import lines, origins_of
+from continuity.pending import age
+from continuity.shell.desk import Desk
+from continuity.shell.opening import trouble
+from journal.errors import JournalError
+from journal.ids import BranchId
+from journal.reader import open_reader
+
+NOTHING = "No brief was put into context by then."
+
+_ASKED = count(1)
+
+
+class Place(NamedTuple):
+    """A row: what is told is the newest brief at or before it."""
+
+    branch: BranchId
+    position: int | None
+    """None for the newest row."""
+
+
+async def explain(desk: Desk, path: Path, place: Place) -> None:
+    """Say where a brief came from, even if it is what was said last: somebody asked again."""
+    try:
+        text = await anyio.to_thread.run_sync(explained, path, place, desk.clock.now_ms())
+    except JournalError as error:
+        text = f"The journal cannot be read: {trouble(error)}."
+    desk.voice.say(f"why:{desk.session_id}:{next(_ASKED)}", text)
+
+
+def explained(path: Path, place: Place, now_ms: int) -> str:
+    """Return the same as `continuity why --brief` tells of the journal at `path`.
+
+    Raises:
+        JournalError: It cannot be read, or a row of it proves nothing.
+    """
+    with open_reader(path) as reader:
+        origins = origins_of(list(reader.verified(place.branch)), place.position)
+        if origins is None:
+            return NOTHING
+        topic = reader.body(origins.topic_sha256) if origins.topic_sha256 is not None else None
+    return "\n".join(lines(origins, when=f"{age(now_ms - origins.at_ms)} ago", topic=topic))
