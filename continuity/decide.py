@@ -283,7 +283,9 @@ def _labels(capture: Capture, probed: CaptureProbed) -> Events:
 def _resolve(state: State, command: Resolve) -> CaptureResolved:
     """Accept needs a note that was read, rewriting needs proof that nothing is there and nothing can land."""
     capture = _known(state, "resolve", command.capture_id)
-    if capture.status not in ("in_doubt", "conflicted", "lost", "refused"):
+    if capture.decided and command.decision != "abandon":
+        raise CommandRejected("resolve", "it is to be sent again already: it can only be let go of")
+    if not capture.decided and capture.status not in ("in_doubt", "conflicted", "lost", "refused"):
         raise CommandRejected("resolve", f"the capture is {capture.status}: nothing to settle")
     if command.decision == "accept" and capture.verdict != "conflicted":
         raise CommandRejected("resolve", "no note was read that could be accepted: probe it, or abandon it")

@@ -14,7 +14,10 @@ from journal.events.writes import Decision, Observation, Verdict, Way
 from journal.ids import BranchId, ProjectName, WriterId
 
 LISTED: frozenset[Status] = frozenset({*PENDING, "lost", "refused"})
-"""Statuses of a capture that a person can act on; of the last two it is known that nothing is stored."""
+"""Statuses of a capture that a person can act on; of the last two it is known that nothing is stored.
+
+One that a person wants sent again is listed too until that is begun: its session may never come back.
+"""
 
 SHORTEST = 4
 """Characters of a reference, at least; an identity in full may be shorter."""
@@ -63,10 +66,20 @@ class Open(msgspec.Struct, frozen=True, kw_only=True):
         """Nobody knows what became of it; else it is known not to be stored."""
         return self.kind == "call" or self.status in PENDING
 
+    @property
+    def unsent(self) -> bool:
+        """A person decided that it is sent again, and it was not sent yet."""
+        return self.status == "ready"
+
+    @property
+    def readable(self) -> bool:
+        """A read may tell what became of it."""
+        return self.kind == "capture" and not self.unsent
+
 
 def open_items(branch: BranchId, state: State) -> tuple[Open, ...]:
     """Return what a person can act on in `branch`: captures first, each kind the oldest first."""
-    captures = (_capture(branch, each) for each in state.captures if each.status in LISTED)
+    captures = (_capture(branch, each) for each in state.captures if each.status in LISTED or each.decided)
     return (*captures, *(_call(branch, each) for each in state.calls))
 
 
@@ -127,6 +140,8 @@ def why(item: Open, *, live: bool) -> str:
     """Return one sentence: what happened, and what is known; `live` when a running process holds its journal."""
     if item.kind == "call":
         return _why_call(item, live=live)
+    if item.unsent:
+        return "to be sent again, by a person's decision, and not sent yet: it is stored nowhere but here"
     if item.status == "refused":
         code = f" ({item.code})" if item.code else ""
         return f"the server refused it{code}: it is stored nowhere but here"
@@ -167,6 +182,8 @@ def _read_times(item: Open) -> str:
 
 def next_step(item: Open, *, live: bool) -> str:
     """Return one imperative sentence with the command; in a journal that is `live` only its own session acts."""
+    if item.unsent:
+        return _send(item, live=live)
     probe = f"{'/bm-pending' if live else 'continuity'} probe {item.short}"
     allowed = choices(item, live=live)
     if item.kind == "call":
@@ -179,6 +196,13 @@ def next_step(item: Open, *, live: bool) -> str:
     if not allowed:
         return f"wait for the answer; `{probe}` reads before it comes"
     return f"`{probe}` reads now"
+
+
+def _send(item: Open, *, live: bool) -> str:
+    if live:
+        return f"wait: it is sent as soon as memory answers; `/bm-pending abandon {item.short}` lets go of it"
+    command = f"continuity resolve {item.short}"
+    return f"`{command} --rewrite` sends it, `{command} --abandon --reason WHY` lets go of it"
 
 
 def _decide(item: Open, allowed: Sequence[Decision], *, live: bool) -> str:
@@ -196,6 +220,8 @@ def choices(item: Open, *, live: bool = True) -> tuple[Decision, ...]:
         return ("accept", "abandon") if doubted else ()
     if item.status in ("lost", "refused"):
         return ("rewrite", "abandon")
+    if item.unsent:
+        return ("abandon",)
     if item.status != "conflicted" and not doubted:
         return ()
     return ("accept", "abandon") if item.verdict == "conflicted" else ("abandon",)

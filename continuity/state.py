@@ -89,6 +89,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
             return self.file_path
         return self.intent.event.address.file_path
 
+    @property
+    def decided(self) -> bool:
+        """A person wants it sent again, and nobody has begun to; nothing else leaves a later attempt without an intent."""
+        return self.status == "ready" and self.intent is None and self.attempt > 1
+
 
 class Handoff(msgspec.Struct, frozen=True):
     """The newest finished handoff of the branch: the basis of the next synthesis, written or not."""

@@ -107,18 +107,21 @@ def unproven_text(items: Sequence[Unproven], now_ms: int) -> str:
     if not items:
         return "nothing is unproven"
     unsure = sum(each.unproven for each in items)
-    decided = len(items) - unsure
+    unsent = sum(each.status == "ready" for each in items)
+    decided = len(items) - unsure - unsent
     total = ", ".join(
         [
             *([f"{unsure} unproven"] if unsure else []),
             *([f"{decided} not stored and waiting for a decision"] if decided else []),
+            *([f"{unsent} decided and not sent yet"] if unsent else []),
         ]
     )
     return "\n\n".join([*("\n".join(_unsettled(each, now_ms)) for each in items), total])
 
 
 def _unsettled(item: Unproven, now_ms: int) -> list[str]:
-    standing = item.status.replace("_", " ") if item.unproven else f"{item.status}, not stored"
+    known = "decided and not sent yet" if item.status == "ready" else f"{item.status}, not stored"
+    standing = item.status.replace("_", " ") if item.unproven else known
     held = ", held by a running process" if item.live else ""
     rows = [
         ("where", escaped(f"{item.path} branch {item.branch}, session {item.session}{held}")),

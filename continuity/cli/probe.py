@@ -34,12 +34,17 @@ from continuity.console import FINDINGS, SOUND, UNREADABLE, fail, helped, json_o
 @reported
 def probe(reference: str, *, where: Path | None, as_json: bool) -> None:
     """Read now what became of a write."""
+    from continuity.pending import next_step
     from continuity.shell.online import read, visitor
+    from journal.lock import holder
 
     standing = standing_named(reference, where)
     if standing.item.kind == "call":
         show_call(standing, as_json=as_json)
         raise click.exceptions.Exit(FINDINGS)
+    if standing.item.unsent:
+        what = f"{standing.item.short} was not sent yet, so there is nothing to read"
+        fail(what, next_step(standing.item, live=holder(standing.left.path).live), FINDINGS)
     settings, spec = our_server()
     say(f"asking the memory server about {standing.item.short} ...")
     asked = run(lambda: read(standing, spec, settings.timeout_seconds, visitor()))

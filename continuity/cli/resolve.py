@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -12,9 +13,11 @@ from continuity.cli.texts import DONE, announce, print_json, show_sent
 from continuity.console import FINDINGS, MISUSE, fail, helped, json_option, out, say
 
 if TYPE_CHECKING:
+    from continuity.commands import Resolve, ResolveCall
     from continuity.shell.online import Standing
     from continuity.shell.unattended import Visitor
     from journal.events.writes import Decision
+    from journal.ids import Sha256
 
 
 @click.command(
@@ -30,7 +33,8 @@ if TYPE_CHECKING:
 
         --accept counts the note that a probe found as done, --abandon lets go of it, --rewrite sends it once more, as a
         new note from the text that is kept; that is allowed only where nothing is stored and nothing can land any more.
-        For a tool call only the first two are possible.
+        For a tool call only the first two are possible. What is decided to be sent again and was not sent yet, because
+        memory could not be reached, is sent by --rewrite, without a second decision and its reason.
 
         What a running session has open is settled there, with /bm-pending.
         """,
@@ -53,16 +57,27 @@ def resolve(
 
     if decision is None:
         fail("nothing was decided", "say --accept, --abandon or --rewrite", MISUSE)
-    if reason is None or not reason.strip():
-        fail("a decision needs its reason", "say --reason TEXT", MISUSE)
+    reason = (reason or "").strip()
+    if not reason and decision != "rewrite":
+        _needs_reason()
     standing = standing_named(reference, where)
+    decided = standing.item.unsent and decision == "rewrite"
+    if not reason and not decided:
+        _needs_reason()
     _unattended(standing)
     comes = visitor()
-    _allowed(standing, decision, reason, comes)
+    if not decided:
+        _allowed(standing, decision, reason, comes)
+    if decision == "rewrite":
+        _has_text(standing)
     announce(standing, decision)
     if not yes:
         ask("nothing was recorded", "say --yes to do it")
     _carried_out(standing, decision, reason, comes, as_json=as_json)
+
+
+def _needs_reason() -> NoReturn:
+    fail("a decision needs its reason", "say --reason TEXT", MISUSE)
 
 
 def _unattended(standing: Standing) -> None:
@@ -86,21 +101,20 @@ def _allowed(standing: Standing, decision: Decision, reason: str, comes: Visitor
         command, _ = settlement(item, decision, reason)
         decide(once_opened(standing.left.states[item.branch], comes), command)
     except CommandRejected as refused:
-        hint = "--accept or --abandon it" if item.kind == "call" else f"`continuity probe {short}` reads now"
+        hint = f"`continuity probe {short}` reads now" if item.readable else "--accept or --abandon it"
         fail(f"{short} cannot be settled so: {refused.reason}", hint, FINDINGS)
-    if decision == "rewrite" and _text_is_gone(standing):
-        what = f"the text of {short} was erased, so it cannot be written again; nothing was changed"
-        fail(what, "--abandon lets go of it", FINDINGS)
 
 
-def _text_is_gone(standing: Standing) -> bool:
+def _has_text(standing: Standing) -> None:
     from journal.reader import open_reader
 
     capture = standing.capture
-    if capture is None or capture.handoff_sha256 is None:
-        return True
+    digest = capture.handoff_sha256 if capture is not None else None
     with open_reader(standing.left.path) as reader:
-        return reader.body(capture.handoff_sha256) is None
+        text = reader.body(digest) if digest is not None else None
+    if text is None:
+        what = f"the text of {standing.item.short} was erased, so it cannot be written again; nothing was changed"
+        fail(what, "--abandon lets go of it", FINDINGS)
 
 
 def _carried_out(standing: Standing, decision: Decision, reason: str, comes: Visitor, *, as_json: bool) -> None:
@@ -110,9 +124,12 @@ def _carried_out(standing: Standing, decision: Decision, reason: str, comes: Vis
     from continuity.shell.online import Rewriting, decided
     from continuity.shell.settling import settlement
 
-    command, bodies = settlement(standing.item, decision, reason)
-    how = None
-    if decision == "rewrite":
+    how, sends = None, decision == "rewrite"
+    command: Resolve | ResolveCall | None = None
+    bodies: Mapping[Sha256, str] = {}
+    if not (sends and standing.item.unsent):
+        command, bodies = settlement(standing.item, decision, reason)
+    if sends:
         settings, spec = our_server()
         how = Rewriting(spec, settings, _Stderr())
     try:

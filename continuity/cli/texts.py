@@ -103,7 +103,8 @@ def show_sent(standing: Standing, sent: Sent, *, as_json: bool) -> int:
     if answer is None or answer.outcome == "not-sent":
         why = sent.error or (answer.code if answer is not None else None) or "it was not sent"
         say(f"the decision is recorded, and the note is not written yet ({why})")
-        say(f"hint: the session writes it when it is resumed: tau --session {session}")
+        again = f"`continuity resolve {standing.item.short} --rewrite` tries again"
+        say(f"hint: the session writes it when it is resumed: tau --session {session}; {again}")
         return UNREADABLE
     if answer.outcome == "accepted":
         if not as_json:

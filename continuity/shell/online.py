@@ -36,7 +36,7 @@ from continuity.shell.settings import Settings
 from continuity.shell.unattended import Left, Settled, Visitor, held, left, opened, settle
 from continuity.state import Capture
 from journal.errors import JournalError
-from journal.events import SessionOpened, ToolCalled, WriteAnswered
+from journal.events import SessionOpened, ToolCalled, WriteAnswered, WriteIntended
 from journal.folders import journals_at
 from journal.ids import BranchId, CallId, CaptureId, EntryId, Sha256, WriterId
 from journal.reader import open_reader
@@ -157,12 +157,14 @@ class Sent(NamedTuple):
 
 async def decided(
     wanted: Standing,
-    command: Resolve | ResolveCall,
+    command: Resolve | ResolveCall | None,
     bodies: Mapping[Sha256, str],
     comes: Visitor,
     rewriting: Rewriting | None = None,
 ) -> Sent | None:
     """Record a person's decision; with `rewriting`, write again at once what it allows to be written again.
+
+    Without a `command` it was decided before; then nothing at all is recorded while no server can be asked.
 
     Raises:
         CommandRejected: The state does not allow it; nothing of it was recorded.
@@ -171,14 +173,27 @@ async def decided(
     branch = wanted.item.branch
     if rewriting is None:
         async with held(wanted.left, [branch], comes) as ledger, opened(ledger, branch, comes):
-            await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
+            await _decision(ledger, command, branch, bodies)
         return None
     seconds = rewriting.settings.timeout_seconds
     async with serving(rewriting.spec, seconds) as link:
         await link.up(seconds)  # before the lock is taken: whoever gives up waiting for it decided nothing
+        if command is None and link.connection is None:
+            return _unreached(link)
         async with held(wanted.left, [branch], comes) as ledger, opened(ledger, branch, comes):
-            await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
+            await _decision(ledger, command, branch, bodies)
             return await _sent(wanted, ledger, link, comes, rewriting)
+
+
+async def _decision(
+    ledger: Ledger, command: Resolve | ResolveCall | None, branch: BranchId, bodies: Mapping[Sha256, str]
+) -> None:
+    if command is not None:
+        await ledger.apply(command, tip=None, branch=branch, bodies=bodies)
+
+
+def _unreached(link: MemoryLink) -> Sent:
+    return Sent(None, link.error or "no answer in time")
 
 
 async def _sent(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visitor, how: Rewriting) -> Sent:
@@ -186,7 +201,7 @@ async def _sent(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visit
     branch, began = wanted.item.branch, ledger.states[wanted.item.branch].position
     capture = next(c for c in ledger.states[branch].captures if c.capture_id == wanted.item.reference)
     if link.connection is None:
-        return Sent(None, link.error or "no answer in time")
+        return _unreached(link)
     desk = await _desk(wanted, ledger, link, comes, how)
     try:
         await capturing.submit(desk, Submit(capture.capture_id, capture.attempt), branch)
@@ -205,8 +220,8 @@ def _answer(path: Path, branch: BranchId, after: int) -> WriteAnswered | None:
 async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visitor, how: Rewriting) -> Desk:
     """The session's working table, as its journal describes it; nothing of today's settings says how it is filed."""
     before, state = wanted.capture, wanted.left.states[wanted.item.branch]
-    intent = before.intent if before is not None else None
-    text = await ledger.journal.body(intent.event.metadata_sha256) if intent is not None else None
+    intent = await anyio.to_thread.run_sync(_intent, ledger.path, wanted.item)
+    text = await ledger.journal.body(intent.metadata_sha256) if intent is not None else None
     metadata = cast("dict[str, str]", json.loads(text)) if text is not None else {}
     told = _Told(metadata)
     if state.opened is None or before is None:
@@ -224,6 +239,14 @@ async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visit
         ledger=ledger,
         checkout=told.checkout,
     )
+
+
+def _intent(path: Path, item: Open) -> WriteIntended | None:
+    """The attempt before, from the rows: the state forgets it once a new one is decided."""
+    with open_reader(path) as reader:
+        rows = [row.event for row in reader.verified(item.branch)]
+    sent = (event for event in reversed(rows) if isinstance(event, WriteIntended))
+    return next((event for event in sent if event.capture_id == item.reference), None)
 
 
 def _profile(own: SessionOpened, project: str, metadata: Mapping[str, str]) -> Profile:

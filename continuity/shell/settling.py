@@ -58,18 +58,20 @@ class Settling:
         return tuple(item for branch, state in ledger.states.items() for item in open_items(branch, state))
 
     def readable(self, reference: str | None) -> tuple[Open, ...]:
-        """Return what a read asked for by `reference` is about: all writes without one.
+        """Return what a read asked for by `reference` is about: all that was sent without one.
 
         Raises:
             NoSuchOpen, SeveralOpen: The reference names nothing, or more than one.
-            CannotSettle: It names a call, which no read settles.
+            CannotSettle: It names a call, which no read settles, or what was not sent yet.
         """
         if reference is None:
-            return tuple(item for item in self.items if item.kind == "capture")
+            return tuple(item for item in self.items if item.readable)
         item = matching(self.items, reference)
         if item.kind == "call":
             what = f"{item.short} is a call of {item.tool}, and no read tells what became of it"
             raise CannotSettle(what, _may(item))
+        if item.unsent:
+            raise CannotSettle(f"{item.short} was not sent yet, so there is nothing to read", _may(item))
         return (item,)
 
     def decidable(self, decision: Decision, reference: str) -> Open:
@@ -194,7 +196,7 @@ def _proof(rows: Sequence[Row]) -> str:
 
 def _may(item: Open) -> str:
     """What can be done with `item` now."""
-    can = ["probe"] if item.kind == "capture" else []
+    can = ["probe"] if item.readable else []
     offered = ", ".join(f"`/bm-pending {each} {item.short}`" for each in (*can, *choices(item)))
     return f"what can be done: {offered}" if offered else "its answer is still awaited"
 
@@ -202,6 +204,8 @@ def _may(item: Open) -> str:
 def _why_not(item: Open, decision: Decision) -> str:
     if item.status == "intended":
         return "its answer is still awaited"
+    if item.unsent:
+        return "it is to be sent again already, as soon as memory answers"
     if decision == "rewrite":
         return "a call is never made again" if item.kind == "call" else "it may be stored, or may still land"
     return "no read found a note that could be accepted"

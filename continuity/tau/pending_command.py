@@ -87,13 +87,14 @@ def _decide(journals: Sequence[Settling], owner: Owner, decision: Decision, word
 def _listed(items: Sequence[Open], now_ms: int) -> str:
     if not items:
         return "Nothing is pending on any branch of this session."
-    unsure = sum(item.unproven for item in items)
-    head = f"Pending: {unsure} unproven, {len(items) - unsure} not stored and waiting for you"
+    unsure, unsent = sum(item.unproven for item in items), sum(item.unsent for item in items)
+    head = f"Pending: {unsure} unproven, {len(items) - unsure - unsent} not stored and waiting for you"
+    head += f", {unsent} decided and not sent yet" if unsent else ""
     return "\n".join([head, *(line for item in items for line in _lines(item, now_ms))])
 
 
 def _lines(item: Open, now_ms: int) -> list[str]:
-    can = (*(("probe",) if item.kind == "capture" else ()), *choices(item))
+    can = (*(("probe",) if item.readable else ()), *choices(item))
     return [
         f"  {named(item)}, branch {item.branch}: {item.status.replace('_', ' ')}, {age(now_ms - item.since_ms)} old",
         f"    why      {why(item, live=True)}",

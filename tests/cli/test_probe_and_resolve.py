@@ -325,7 +325,50 @@ def test_a_decision_without_a_server_is_recorded_and_the_write_is_owed_by_the_se
     assert (ran.code, valid("resolve", ran.json)["owed"]) == (3, True)
     assert "the decision is recorded" in ran.err
     assert "tau --session session" in ran.err
+    assert f"`continuity resolve {reference} --rewrite` tries again" in ran.err
     assert [(capture.status, capture.attempt) for capture in replayed(person.path).captures] == [("ready", 2)]
+
+
+def decided(person: Person, **settings: Any) -> str:
+    """A rewrite that was decided while no server could be reached."""
+    reference = person.left(SWALLOWED, **settings)
+    person.run("probe", reference)
+    person.memory.faults(initialize="exit")
+    assert person.run("resolve", reference, "--rewrite", "--reason", "lost", "--yes").code == 3
+    return reference
+
+
+def test_what_is_decided_and_was_not_sent_is_sent_later_without_a_second_decision(person: Person) -> None:
+    reference = decided(person, scope="the lighthouse")
+    (item,) = person.run("unproven", "--json").json
+    assert (item["status"], item["unproven"], item["choices"]) == ("ready", False, ["abandon"])
+    assert f"`continuity resolve {reference} --rewrite`" in item["next_step"]
+    before = names(person.path)
+    assert person.run("resolve", reference, "--rewrite", "--yes").code == 3
+    assert names(person.path) == before
+    person.memory.faults()
+    ran = person.run("resolve", reference, "--rewrite", "--yes", "--json")
+    assert (ran.code, valid("resolve", ran.json)["attempt"]) == (0, 2)
+    assert len(recorded(person.path, CaptureResolved)) == 1
+    lost, again = recorded(person.path, WriteIntended)[-2:]
+    with open_reader(person.path) as reader:
+        earlier, later = (json.loads(reader.body(each.metadata_sha256) or "") for each in (lost, again))
+    for name in ("started", "ended", "cwd", "scope"):
+        assert earlier.get(name) == later.get(name), name
+    assert person.run("unproven", "--json").json == []
+
+
+def test_what_is_decided_and_was_not_sent_can_still_be_let_go_of_and_nothing_else(person: Person) -> None:
+    reference = decided(person)
+    before = names(person.path)
+    read = person.run("probe", reference)
+    assert (read.code, "there is nothing to read" in read.err) == (1, True)
+    accepted = person.run("resolve", reference, "--accept", "--reason", "x", "--yes")
+    assert (accepted.code, "it can only be let go of" in accepted.err) == (1, True)
+    assert person.run("resolve", reference, "--abandon", "--yes").code == 2
+    assert names(person.path) == before
+    assert person.run("resolve", reference, "--abandon", "--reason", "the work moved on", "--yes").code == 0
+    assert not replayed(person.path).captures
 
 
 def test_a_new_attempt_of_unknown_outcome_is_a_new_question(person: Person) -> None:
@@ -373,7 +416,14 @@ def test_what_a_running_session_has_open_is_settled_there(person: Person) -> Non
 
 @pytest.mark.parametrize(
     "words",
-    [(), ("--abandon",), ("--abandon", "--reason", " "), ("--reason", "x"), ("--abandon", "--reason", "x")],
+    [
+        (),
+        ("--abandon",),
+        ("--rewrite",),
+        ("--abandon", "--reason", " "),
+        ("--reason", "x"),
+        ("--abandon", "--reason", "x"),
+    ],
 )
 def test_a_decision_needs_a_choice_a_reason_and_somebody_who_agrees(person: Person, words: tuple[str, ...]) -> None:
     reference = person.left(STORED)

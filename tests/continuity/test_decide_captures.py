@@ -336,6 +336,18 @@ def test_a_capture_that_is_settled_for_good_or_was_never_begun_is_not_settled_by
         given(*history).when(resolution("abandon")).rejected("no such capture is open on this branch")
 
 
+def test_what_is_to_be_sent_again_can_be_let_go_of_and_is_not_decided_twice() -> None:
+    again = (*LOST, resolved("rewrite", attempt=2))
+    given(*again).when(resolution("abandon")).then(replace(resolved("abandon", attempt=2), file_path=None))
+    for decision in ("rewrite", "accept"):
+        given(*again).when(resolution(decision)).rejected("it is to be sent again already: it can only be let go of")
+
+
+def test_a_later_attempt_that_was_not_sent_is_its_sessions_and_nobody_settles_it() -> None:
+    unsent = (*INTENDED, answered("not-sent"), intended(attempt=2), answered("not-sent", attempt=2))
+    given(*unsent).when(resolution("abandon")).rejected("the capture is ready: nothing to settle")
+
+
 # -- adoption ----------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from continuity.pending import (
 )
 from continuity.state import State
 from continuity.verdict import Wanted
-from journal.events import CaptureResolved, Event, ToolAnswered, ToolCalled
+from journal.events import CaptureResolved, Event, SynthesisFailed, ToolAnswered, ToolCalled
 from journal.events.writes import Decision, Observation, Verdict
 from journal.ids import BranchId, CallId, CaptureId, EntryId, Sha256
 from tests.facts import (
@@ -57,6 +57,12 @@ MISSED = probed("absent_open", *NOWHERE, server="alive")
 UNASKED = probed("unreachable", missed("address", "unreachable"))
 CLASHED = probed("conflicted", seen(capture=OTHER_CAPTURE))
 LOST = probed("absent_final", *NOWHERE)
+AGAIN = (
+    *DOUBTED,
+    LOST,
+    CaptureResolved(capture_id=CAPTURE, attempt=2, decision="rewrite", reason_sha256=REASON, file_path=None),
+)
+NOT_SENT = answered("not-sent")
 REFUSED = answered("refused", code="BAD_FOLDER")
 UNKNOWN = answered("unknown", code="timeout")
 NEXT = opened("resume", writer=NEXT_WRITER, ended=(WRITER,))
@@ -140,9 +146,30 @@ def test_captures_come_before_calls() -> None:
     assert [item.kind for item in open_items(BRANCH, state)] == ["capture", "call"]
 
 
-def test_a_write_that_a_person_wants_again_is_not_listed_until_it_is_sent() -> None:
-    again = CaptureResolved(capture_id=CAPTURE, attempt=2, decision="rewrite", reason_sha256=REASON, file_path=None)
-    assert open_items(BRANCH, state_after(*DOUBTED, LOST, again)) == ()
+def test_a_write_that_a_person_wants_again_is_listed_until_that_is_begun() -> None:
+    item = only(*AGAIN)
+    assert (item.status, item.attempt, item.unsent, item.unproven, item.readable) == ("ready", 2, True, False, False)
+    begun = only(*AGAIN, replace(SENT[-1], attempt=2))
+    assert (begun.status, begun.unsent, begun.unproven, begun.readable) == ("intended", False, True, True)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (*SENT, NOT_SENT, replace(SENT[-1], attempt=2), replace(NOT_SENT, attempt=2)),
+        (*AGAIN, SynthesisFailed(capture_id=CAPTURE, error="body-missing", model_calls=0)),
+    ],
+    ids=["not sent twice", "made anew"],
+)
+def test_a_later_attempt_that_its_session_has_in_hand_is_not_listed(events: tuple[Event, ...]) -> None:
+    state = state_after(*events)
+    assert [capture.attempt for capture in state.captures] == [2]
+    assert open_items(BRANCH, state) == ()
+
+
+def test_a_call_is_not_readable_and_a_lost_write_is() -> None:
+    assert not only(opened(), CALLED).readable
+    assert only(*DOUBTED, LOST).readable
 
 
 # -- what is said ------------------------------------------------------------
@@ -206,6 +233,20 @@ def test_a_refused_write_names_the_servers_code() -> None:
     assert told(*SENT, answered("refused"))[0] == "the server refused it: it is stored nowhere but here"
     assert told(*SENT, REFUSED, live=True)[1] == (
         "decide: `/bm-pending rewrite cccccccccc` or `/bm-pending abandon cccccccccc`"
+    )
+
+
+def test_what_is_decided_and_not_sent_yet_is_sent_by_its_session_or_by_a_person() -> None:
+    reason = "to be sent again, by a person's decision, and not sent yet: it is stored nowhere but here"
+    assert told(*AGAIN, live=True) == (
+        reason,
+        "wait: it is sent as soon as memory answers; `/bm-pending abandon cccccccccc` lets go of it",
+    )
+    why_offline, step = told(*AGAIN)
+    assert why_offline == reason
+    assert step == (
+        "`continuity resolve cccccccccc --rewrite` sends it, "
+        "`continuity resolve cccccccccc --abandon --reason WHY` lets go of it"
     )
 
 
@@ -284,6 +325,7 @@ def granted(state: State, item: Open, decision: Decision) -> bool:
         (*DOUBTED, CLASHED, MISSED),
         (*DOUBTED, LOST),
         (*DOUBTED, LOST, CLASHED),
+        AGAIN,
         (opened(), CALLED),
         (opened(), CALLED, NO_ANSWER),
         (opened(), CALLED, NEXT),

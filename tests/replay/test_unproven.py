@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from journal.events import ToolAnswered
+from journal.events import CaptureResolved, ToolAnswered
 from journal.lock import JournalLock
 from journal.row import WriterRecord
 from replay.views import unproven_text
 from replay.widely import over
-from tests.facts import DOUBTED, NOWHERE, PROCESS, SAVED, WRITER, answered, missed, probed
+from tests.facts import BODY, CAPTURE, DOUBTED, NOWHERE, PROCESS, SAVED, WRITER, answered, missed, probed
 from tests.fakes.journals import BEGAN_MS, recorded
 from tests.fakes.permissions import permissions_bind
 from tests.journal import kit as forging
@@ -57,6 +57,14 @@ def test_what_is_proven_not_to_be_stored_waits_for_a_person_and_is_not_called_un
         ("refused", False, ["rewrite", "abandon"]),
     ]
     assert unproven_text(items, NOW_MS) == snapshot
+
+
+def test_what_is_to_be_sent_again_is_told_apart_from_what_waits_for_a_decision(here: Path) -> None:
+    again = CaptureResolved(capture_id=CAPTURE, attempt=2, decision="rewrite", reason_sha256=BODY, file_path=None)
+    recorded(here / "a.journal", *DOUBTED, probed("absent_final", *NOWHERE), again)
+    shown = unproven_text(over([here]).items, NOW_MS).splitlines()
+    assert shown[0].endswith("attempt 2 to main: -: decided and not sent yet")
+    assert shown[-1] == "1 decided and not sent yet"
 
 
 def test_the_last_look_is_told_with_what_it_found(here: Path) -> None:

@@ -90,6 +90,15 @@ async def lost(process: Rig) -> tuple[Talk, str]:
     return talk, talk.state.captures[0].capture_id
 
 
+async def cut_off(process: Rig) -> None:
+    """End the server, and let no other come up."""
+    process.memory.faults(initialize="exit")
+    connection = process.link.connection
+    assert connection is not None
+    os.killpg(connection.process.process_group, signal.SIGKILL)
+    await connection.wait_lost()
+
+
 def statuses(talk: Talk) -> list[str]:
     return [capture.status for capture in talk.state.captures]
 
@@ -231,11 +240,7 @@ async def test_without_a_server_nothing_is_read_and_that_is_said(tmp_path: Path)
     async with rig(tmp_path, timeout_seconds=2.0) as process:
         talk = await doubted(process)
         before = len(talk.events(CaptureProbed))
-        process.memory.faults(initialize="exit")
-        connection = process.link.connection
-        assert connection is not None
-        os.killpg(connection.process.process_group, signal.SIGKILL)
-        await connection.wait_lost()
+        await cut_off(process)
         assert "nothing was read" in await told(process, talk, "probe")
         assert "nothing was read" in await told(process, talk, "probe")
         assert len(talk.events(CaptureProbed)) == before
@@ -325,6 +330,21 @@ async def test_what_was_erased_cannot_be_written_again(tmp_path: Path) -> None:
         await ledger.journal.append(FIRST_BRANCH, [], expected=talk.state.position, erase=[digest])
         assert "was erased, so it cannot be written again" in await told(process, talk, f"rewrite {SHORT}")
         assert talk.events(CaptureResolved) == []
+
+
+async def test_what_is_wanted_again_and_not_sent_yet_is_listed_and_can_be_let_go_of(tmp_path: Path) -> None:
+    async with rig(tmp_path, timeout_seconds=2.0) as process:
+        talk = await refused(process)
+        await cut_off(process)
+        await told(process, talk, f"rewrite {SHORT} unlocked it")
+        shown = ask(process, talk)
+        assert "0 unproven, 0 not stored and waiting for you, 1 decided and not sent yet" in shown
+        assert "choices  abandon" in shown
+        assert "there is nothing to read" in ask(process, talk, f"probe {SHORT}")
+        assert ask(process, talk, "probe").startswith("No write is open")
+        assert "it is to be sent again already" in ask(process, talk, f"rewrite {SHORT}")
+        assert "is given up" in await told(process, talk, f"abandon {SHORT}")
+        assert statuses(talk) == []
 
 
 async def test_a_call_of_unknown_outcome_is_settled_by_a_person_alone(tmp_path: Path) -> None:
