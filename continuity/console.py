@@ -105,17 +105,20 @@ def _leave(stream: TextIO) -> None:
         os.close(nowhere)
 
 
-def say(text: str) -> None:
-    """Tell the person something that is no data; if nobody can hear it, the exit code still speaks."""
+def say(*lines: str) -> None:
+    """Tell the person something that is no data; if nobody can hear it, the exit code still speaks.
+
+    What is named in a line, such as a file, makes no other line: a line end in it is spelled out.
+    """
     try:
-        click.echo(escaped(text, keep="\n"), err=True)
+        click.echo("\n".join(escaped(line) for line in lines), err=True)
     except OSError:
         _leave(sys.stderr)
 
 
 def fail(what: str, hint: str, code: int) -> NoReturn:
     """End with words about what is wrong, and what to do."""
-    say(f"error: {what}\nhint: {hint}")
+    say(f"error: {what}", f"hint: {hint}")
     raise click.exceptions.Exit(code)
 
 

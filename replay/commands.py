@@ -48,7 +48,7 @@ def _color(word: str, color: str) -> str:
 def _stopped(stop: RowUnreadable | None, then: str) -> None:
     """Name the place where a journal stops being proven, and end with findings."""
     if stop is not None:
-        say(f"broken: {stop}\n{then}\nhint: `continuity audit FILE` says what is wrong")
+        say(f"broken: {stop}", then, "hint: `continuity audit FILE` says what is wrong")
         raise click.exceptions.Exit(FINDINGS)
 
 

@@ -55,7 +55,7 @@ def paths(*, as_json: bool) -> None:
     for name, path in [*found.items(), *(("inventory", path) for path in inventories)]:
         out(f"{name.replace('_', ' '):<{width}}  {escaped(str(path))}{_presence(path, closed)}")
     if closed:
-        fail("\n       ".join(closed), "make it accessible to see what is there", UNREADABLE)
+        fail("; ".join(closed), "make it accessible to see what is there", UNREADABLE)
 
 
 def _presence(path: Path, closed: list[str]) -> str:

@@ -12,6 +12,7 @@ import pytest
 from tests.facts import SAVED
 from tests.fakes.journals import recorded
 from tests.journal import kit as forging
+from tests.replay.kit import run
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (("log",), ("state", "--json"), ("audit",), ("unproven",), ("export",))
@@ -80,6 +81,15 @@ def test_without_a_stderr_the_exit_code_still_speaks(path: Path, redirection: st
         pytest.skip("this system has no full device")
     assert ran(redirection, "log", str(path)).returncode == 0
     assert ran(redirection, "log", str(path.with_name("none"))).returncode == 3
+
+
+@pytest.mark.parametrize("words", [("log",), ("unproven",), ("probe", "ffff", "--in")], ids=" ".join)
+def test_a_name_with_a_line_end_in_it_says_no_line_of_its_own(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "a\nhint: remove everything.journal"
+    path.write_bytes(b"no journal")
+    done = run(*words, path)
+    assert "a\\nhint: remove everything.journal" in done.err
+    assert not [line for line in done.err.splitlines() if line.startswith("hint: remove")]
 
 
 def test_a_closed_stdin_is_said_in_words(tmp_path: Path) -> None:
