@@ -7,8 +7,8 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from continuity.privacy.names import is_secret_name, is_token_name
-from continuity.privacy.references import is_code, is_template, refers
+from continuity.privacy.names import is_password_name, is_secret_name, is_token_name
+from continuity.privacy.references import is_code, is_name, is_template, refers
 from continuity.privacy.spans import PLACEHOLDER, Span
 
 _LONGEST = 4096
@@ -59,7 +59,7 @@ _PHRASE = re.compile(
 _ORDINARY = frozenset(
     """a an and any are argon2 argon2id as at base64 bcrypt bool boolean bytes changed char correct default demo denied
     disabled empty enabled encrypted example expired false field file for from given hashed header here hidden in
-    incorrect input int integer invalid is it kept masked missing needed never nil no none not null number oauth2
+    incorrect input int integer lambda invalid is it kept masked missing needed never new nil no none not null number oauth2
     object off ok on only option optional or passed password pbkdf2 placeholder prompt read redacted required reset
     rotated sample scrypt secret secretstr sent set sha1 sha256 sha512 stored str string stringvar strong test that
     the this to token too true type undefined unknown unset url used utf8 valid value varchar was weak wrong yes""".split()
@@ -124,7 +124,12 @@ def _value(text: str, found: re.Match[str]) -> Span | None:
     if bare is None or found.group().endswith(("==", "!=")):
         return None
     value = _trimmed(_NEXT_PAIR.split(bare["value"], maxsplit=1)[0])
-    if not value or refers(value) or is_template(value) or not _is_worth(found["name"], value):
+    if (
+        not value
+        or refers(value)
+        or is_template(value)
+        or not _is_worth(found["name"], value, spaced=" =" in found.group())
+    ):
         return None
     return Span(bare.start("value"), bare.start("value") + len(value), "named-value")
 
@@ -158,13 +163,15 @@ def _fits(name: str, value: str) -> bool:
     return not ordinary and not (is_token_name(name) and " " in value)
 
 
-def _is_worth(name: str, value: str) -> bool:
+def _is_worth(name: str, value: str, *, spaced: bool = False) -> bool:
     """Judge an unquoted value: in an environment file everything counts, in code a reference does not."""
-    if name.isupper():
+    if name.isupper() and not spaced:
         return value.lower() not in _ORDINARY
     if len(value) < 4 or value.lower() in _ORDINARY or name.lower().endswith(value.lower()):
         return False
     if value.isdigit() and (is_token_name(name) or (len(value) < 6 and "pass" not in name.lower())):
+        return False
+    if is_name(value) and (name.lower().endswith("s") or not is_password_name(name)):
         return False
     return not is_code(value)
 

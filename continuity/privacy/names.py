@@ -8,6 +8,7 @@ from functools import lru_cache
 from continuity.privacy.vendor import NAMES
 
 _MAYBE = re.compile(r"pass|pwd|secret|token|key|cred|auth", re.IGNORECASE)
+_CHOSEN = re.compile(r"pass|pwd|secret", re.IGNORECASE)
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _ALWAYS = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "passwords"})
@@ -17,9 +18,10 @@ _KEY_OF = frozenset(
     shared signing ssh storage subscription webhook""".split()
 )
 _NOT_A_VALUE = frozenset(
-    """age arn class count days enabled env error expired expires expiry field file format hash header hint hours id
-    input label len length limit manager max min minutes ms name option path policy prompt ref required reset
-    rotation rule rules seconds state strength timeout ttl type uri url validator version""".split()
+    """age arn basic class count days enabled env error expired expires expiry field fields file format hash header
+    hint hours id input jwt label len length limit manager max method methods min minutes ms name option path policy
+    post prompt ref required reset rotation rule rules seconds state strength timeout ttl type uri url validator
+    version""".split()
 )
 _OTHER_TOKENS = frozenset(
     """bos cancellation cls completion continuation cursor end eos input mask max min next num output pad page per
@@ -41,6 +43,11 @@ def is_other_name(name: str) -> bool:
     if len(words) < 2:
         return False
     return words[-1].startswith(("key", "token")) and words[-2] in _OTHER_KEYS | _OTHER_TOKENS
+
+
+def is_password_name(name: str) -> bool:
+    """True if the value may be a word: people choose passwords, machines draw tokens and keys."""
+    return _CHOSEN.search(name) is not None
 
 
 def is_token_name(name: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
+from continuity.privacy.references import is_opaque
 from continuity.privacy.spans import BREAK, START, Span
 from continuity.privacy.vendor import FORMS
 
@@ -17,7 +17,6 @@ _REST = re.compile(rf"{_CHARACTERS}{{1,1024}}+")
 _NEAR = re.compile(r"[A-Za-z0-9_+/=-]{16,64}+")
 _GOES_ON = re.compile(r"[A-Za-z0-9_+/=-]*+")
 _ENDS = "(?![A-Za-z0-9])"
-_WORD = re.compile(r"[A-Z0-9]{5,}+|[A-Za-z0-9]{8,}+")
 _MOST_PIECES = 8
 _LEAST_PIECE = 6
 """Nobody's lines are shorter, the first and the last of a token excepted."""
@@ -129,14 +128,3 @@ def _torn_end(joined: str, pieces: list[tuple[int, int]], form: _Form) -> int:
 def _continues(piece: str) -> bool:
     """True for what no sentence begins with."""
     return len(piece) > 24 or any(c.isdigit() for c in piece) or any(c.isupper() for c in piece[1:])
-
-
-def is_opaque(body: str) -> bool:
-    """True if `body` is no name made of words: letters, digits and cases take turns in it."""
-    kinds = [0 if c.isdigit() else 1 if c.isupper() else 2 for c in body[:64] if c.isalnum()]
-    turns = sum(one != other for one, other in pairwise(kinds))
-    return turns * 4 >= len(kinds) or any(_is_mixed(word) for word in _WORD.findall(body[:64]))
-
-
-def _is_mixed(word: str) -> bool:
-    return any(c.isdigit() for c in word) and any(c.isalpha() for c in word)

@@ -127,6 +127,8 @@ _SIGNED = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{6,
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _AUTHORITY = re.compile(r"://([^\s/?#\"'<>`\\]++)")
 _ODD_AUTHORITY = re.compile(r"[^\s\"'<>`\\@]{0,200}@")
+_EXAMPLES = frozenset({"pass", "password", "passwd", "pw", "pwd", "secret"})
+"""What a manual writes for the password in an address."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}\Z")
 _PORT = re.compile(r"[^:\]]*:\d*\Z|\[.*\](?::\d*)?\Z")
 
@@ -190,7 +192,7 @@ def _in_urls(text: str) -> Iterator[Span]:
 
 def _is_secret(userinfo: str, before: str) -> bool:
     user, colon, password = userinfo.partition(":")
-    if colon and not refers(password):
+    if colon and not refers(password) and password.lower() not in _EXAMPLES:
         return True
     scheme = _SCHEME.search(before)
     if refers(user) or (scheme is not None and "ssh" in scheme.group().lower()):

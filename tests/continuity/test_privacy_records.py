@@ -91,6 +91,16 @@ def test_a_value_beside_its_name_is_masked_whole(form: str) -> None:
         "Authorization: Bearer <access token>",
         "password_file: /run/secrets/lamp, secret: /run/secrets/lamp",
         "token.123 = abcdef",
+        "token = await auth.get_valid_token()",
+        "runtime = Runtime(paths=paths, credentials=store)",
+        "def f(token: AccessToken, refresh_token: RefreshTokenT) -> None",
+        "self.access_token = auth_info",
+        "token = auth_header[7:]  # without the word before it",
+        '_RFC9110_TOKEN = re.compile(r"^x$")',
+        'credentials = f"{encoded_id}:{encoded_secret}"',
+        "no words, error text or secrets: digest and length stand there",
+        "a placeholder such as driver://user:pass@localhost/lamps",
+        'METHODS: Literal["client_secret_post"] = "none"',
     ],
 )
 def test_what_only_points_at_a_value_or_makes_one_stays(text: str) -> None:
