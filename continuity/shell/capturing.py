@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.to_thread
 
 from continuity import handoff
 from continuity.capture import PublicMessage, address, capture_id
@@ -16,9 +15,10 @@ from continuity.due import Begin, Submit, Synthesise
 from continuity.handoff import Chunk, Handoff, HandoffRefused, Through
 from continuity.memory.calls import Ticket
 from continuity.memory.notes import WriteOutcome, WriteRequest, write_note
-from continuity.privacy import RULE_SET_VERSION, mask_messages
+from continuity.privacy import RULE_SET_VERSION
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ports import ModelFailed
+from continuity.shell.screening import screened
 from continuity.state import Capture, State
 from journal.errors import AlreadySubmitted, JournalError
 from journal.events import (
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 HANDOFF_LIMIT_CHARS = 40_000
 """A longer answer is no handoff."""
-
-MASKED_AT_ONCE_CHARS = 20_000
-"""So much is masked in about a millisecond."""
 
 
 async def begin(desk: Desk, effect: Begin, branch: BranchId) -> None:
@@ -104,7 +101,8 @@ class _Synthesis:
         prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
         if prior is None:
             progress, self._done = None, 0  # nothing was folded yet, or its text was erased: all is read again
-        masked, self._maskings = await _masked(messages if prior is None else _new(messages, capture))
+        covered = 0 if prior is None else _covered(messages, capture)
+        masked, self._maskings = await screened(self._desk, capture, messages, covered)
         after = Through(progress.through_entry, progress.through_offset) if progress else None
         focus = await self._desk.body(capture.focus_sha256)
         parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))
@@ -159,19 +157,10 @@ class _Synthesis:
         await self._desk.apply(Observe(finished), branch=self._branch, bodies=bodies)
 
 
-async def _masked(messages: Sequence[PublicMessage]) -> tuple[Sequence[PublicMessage], int]:
-    """Mask across `messages`; much text is masked in a thread, for the host shares our loop."""
-    if sum(len(message.text) for message in messages) <= MASKED_AT_ONCE_CHARS:
-        return mask_messages(messages)
-    return await anyio.to_thread.run_sync(mask_messages, messages)
-
-
-def _new(messages: Sequence[PublicMessage], capture: Capture) -> Sequence[PublicMessage]:
-    """What the prior handoff does not cover; all of it, if that handoff's tip is not on this path."""
-    for index, message in enumerate(messages):
-        if message.entry_id == capture.prior_tip:
-            return messages[index + 1 :]
-    return messages
+def _covered(messages: Sequence[PublicMessage], capture: Capture) -> int:
+    """How many messages the prior handoff covers; none, if that handoff's tip is not on this path."""
+    places = (index + 1 for index, message in enumerate(messages) if message.entry_id == capture.prior_tip)
+    return next(places, 0)
 
 
 async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:

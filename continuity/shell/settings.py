@@ -64,7 +64,7 @@ class Cadence(_Model):
 
 
 NOT_YET = (
-    *("capture_transcript", "capture_folder", "keep_bodies", "retention_days", "mask_candidates"),
+    *("capture_transcript", "capture_folder", "keep_bodies", "retention_days"),
     "compaction_wait_seconds",
 )
 """Keys of the shared format, or decided ones, that nothing acts on so far."""
