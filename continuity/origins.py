@@ -62,7 +62,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     of_characters: int | None
     """Of its text as it came; null when no answer of the round told it."""
     checksum: str | None
-    """Of the revision that was read; null when its text came with a listing, which tells none, or was kept here."""
+    """Of the revision that was read; null when the note was not read by then, or its text was kept here."""
     question: str | None
     """The question that brought it; null when no answer before the brief tells."""
     brought: str
@@ -297,7 +297,7 @@ def _revision(note: Note) -> str:
         return f"revision {printable(note.checksum)[:_SHORT]}"
     if note.question == CHECKPOINT:
         return "a local copy, not read from memory then"
-    return "revision not told: its text came with a listing"
+    return "revision not told"
 
 
 def _unanswered(question: Question) -> str:

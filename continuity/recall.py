@@ -92,6 +92,11 @@ class Hit(Protocol):
         """The note's frontmatter once it was read, `type` among it; of a listing at most `note_type`."""
         ...
 
+    @property
+    def checksum(self) -> str | None:
+        """Of the revision that has this text; a listing tells none."""
+        ...
+
 
 class Answer(NamedTuple):
     """What one question brought, newest first as the server ordered it."""
@@ -263,6 +268,20 @@ def unread(answers: Sequence[Answer], *, known: AbstractSet[str] = frozenset()) 
     return tuple(wanted)
 
 
+def unrevised(answers: Sequence[Answer]) -> tuple[Unread, ...]:
+    """Return the notes with a text whose revision nobody told, each once, in the order of the plan."""
+    wanted: dict[Unread, None] = {}
+    for query, hit in _in_turn(answers):
+        if hit.file_path and hit.content is not None and hit.checksum is None:
+            wanted[Unread(query.project, hit.file_path)] = None
+    return tuple(wanted)
+
+
+def is_text_of(shown: str, whole: str, *, truncated: bool) -> bool:
+    """Whether a listing's text is that of a note as it was read, or its beginning where the listing cut it."""
+    return whole.strip().startswith(shown.strip()) if truncated else whole.strip() == shown.strip()
+
+
 def _in_turn(answers: Sequence[Answer]) -> Iterator[tuple[Query, Hit]]:
     """The hits in the order of the plan, but those of prior work in turn: whoever reads only some reads the newest of each."""
     for prior, several in groupby(answers, key=lambda answer: answer.query.kind == "prior_work"):
@@ -309,6 +328,7 @@ def _item(query: Query, hit: Hit) -> Item:
         path=hit.file_path,
         text=hit.content or "",
         project=query.project,
+        checksum=hit.checksum,
         read_only=query.read_only,
         truncated=hit.truncated,
     )

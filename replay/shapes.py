@@ -201,7 +201,7 @@ class BriefNote(Shape, frozen=True, kw_only=True):
     of_characters: int | None
     """Of its text as it came; null when no answer tells."""
     checksum: str | None
-    """Of the revision that was read; null when its text came with a listing, which tells none, or was kept here."""
+    """Of the revision that was read; null when the note was not read by then, or its text was kept here."""
     question: str | None
     """Which brought it; `checkpoint` for the branch's own."""
     brought: str

@@ -22,6 +22,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool = False
     updated_at: str | None = None
     metadata: Mapping[str, str] = {}
+    checksum: str | None = None
+    """Of the revision that has this text; a listing tells none, reading the note does."""
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):

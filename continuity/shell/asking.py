@@ -12,7 +12,7 @@ from continuity.memory import notes
 from continuity.memory.search import Hit as Found
 from continuity.memory.search import SearchResult
 from continuity.profile import Profile
-from continuity.recall import Answer, Hit, Item, Query, Unread, Withheld, select, unread
+from continuity.recall import Answer, Hit, Item, Query, Unread, Withheld, is_text_of, select, unread, unrevised
 from journal.events import RecallAnswered, RecallFailed
 from journal.events.recall import HitRef, QueryRef
 from journal.ids import CaptureId
@@ -124,6 +124,39 @@ def _filled(hit: Hit, read: notes.NoteRead) -> Hit:
         file_path=hit.file_path,
         content=read.content,
         metadata=read.frontmatter,
+        checksum=read.checksum,
+    )
+
+
+async def revise(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
+    """Find out of which revision the texts are that listings told. No text changes: a note edited since has none."""
+    wanted = unrevised(fetched.in_order)[:MOST_READ]
+    with anyio.move_on_after(seconds):
+        async with anyio.create_task_group() as group:
+            for note in wanted:
+                group.start_soon(_revise, connection, note, fetched, seconds)
+
+
+async def _revise(connection: MemoryConnection, wanted: Unread, fetched: Fetched, seconds: float) -> None:
+    read = await notes.read_note(connection, wanted.project, wanted.file_path, seconds)
+    for name, answer in fetched.answers.items():
+        if answer.query.project == wanted.project:
+            hits = [_revised(hit, read) if hit.file_path == wanted.file_path else hit for hit in answer.hits]
+            fetched.answers[name] = Answer(answer.query, hits)
+
+
+def _revised(hit: Hit, read: notes.NoteRead) -> Hit:
+    told = hit.content is not None and hit.checksum is None and read.content is not None
+    if not told or not is_text_of(hit.content or "", read.content or "", truncated=hit.truncated):
+        return hit
+    return Found(
+        title=hit.title,
+        permalink=read.permalink,
+        file_path=hit.file_path,
+        content=hit.content,
+        truncated=hit.truncated,
+        metadata=hit.metadata,
+        checksum=read.checksum,
     )
 
 

@@ -15,7 +15,7 @@ from continuity.commands import CommandRejected, RecordProbe
 from continuity.memory import notes, probes
 from continuity.profile import Profile
 from continuity.recall import Answer, Item, Label, Withheld, both_phases, plan_recall, select, to_ask
-from continuity.shell.asking import Fetched, ask_all, facts, not_shown, refs
+from continuity.shell.asking import Fetched, ask_all, facts, not_shown, refs, revise
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for, observe, probed
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 RENDERED_AT_ONCE_CHARS = 20_000
 """So much is masked and rendered in about a millisecond."""
+
+REVISED_WITHIN_SECONDS = 5.0
+"""How long a round that came back is busy with the revisions of what it brought; no prompt waits for them."""
 
 UNFOLDED = "its conversation is in context"
 """Why a branch's own checkpoint is not in a brief: nothing of what it was made from was folded away."""
@@ -187,6 +190,7 @@ class Recaller:
         self._in_vain = not fetched.answers
         self._came.set()
         self._came = anyio.Event()
+        await revise(connection, fetched, min(bound, REVISED_WITHIN_SECONDS))
 
     async def _look(
         self, connection: MemoryConnection, fetched: Fetched, branch: BranchId, state: State | None, seconds: float

@@ -15,10 +15,12 @@ from continuity.recall import (
     Selection,
     Unread,
     both_phases,
+    is_text_of,
     plan_recall,
     select,
     to_ask,
     unread,
+    unrevised,
 )
 
 GENERAL = Profile(
@@ -42,6 +44,7 @@ class Note(msgspec.Struct, frozen=True):
     content: str | None = "text"
     title: str = "title"
     truncated: bool = False
+    checksum: str | None = None
 
 
 def planned(profile: Profile, topic: str = "", checkpoint: str | None = None) -> dict[str, Query]:
@@ -329,6 +332,32 @@ def test_equal_paths_in_two_projects_are_two_notes() -> None:
 def test_limits_are_the_callers() -> None:
     plan = plan_recall(CODING, checkpoint=None, limits=Limits(tasks=3, shown_prior_work=1))
     assert next(query.page_size for query in plan if query.name == "tasks") == 3
+
+
+def test_a_revision_is_looked_for_where_there_is_a_text_without_one() -> None:
+    told = Note("told", checksum="c1")
+    answers = [
+        Answer(TASKS, [Note("t"), told, Note("silent", content=None), Note("")]),
+        Answer(DECISIONS, [Note("d"), Note("t")]),
+    ]
+    assert unrevised(answers) == (Unread("main", "t"), Unread("main", "d"))
+
+
+def test_the_revision_of_a_text_goes_with_it() -> None:
+    assert selected(CODING, TASKS, Note("t", checksum="c1")).items[0].checksum == "c1"
+
+
+@pytest.mark.parametrize(
+    ("shown", "whole", "truncated", "same"),
+    [
+        ("oil", "\noil\n", False, True),
+        ("oil", "oil lamps", False, False),
+        ("oil", "oil lamps", True, True),
+        ("oil", "no oil", True, False),
+    ],
+)
+def test_a_text_is_of_a_revision_only_if_it_is_in_it(shown: str, whole: str, truncated: bool, same: bool) -> None:
+    assert is_text_of(shown, whole, truncated=truncated) is same
 
 
 def test_what_a_listing_does_not_tell_must_be_read() -> None:

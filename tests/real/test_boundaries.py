@@ -348,6 +348,31 @@ async def test_what_is_open_is_listed_read_and_written_again_by_command(
     assert scene.memory.calls()["write_note"] == 2
 
 
+async def test_what_a_brief_put_into_context_is_told_by_command_without_a_turn(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+    async with lived(scene) as one:
+        await one.settle()
+        await one.prompt("What about the foghorn?")
+        await one.settle()
+        (brief,) = [m for m in one.live.tau.messages if isinstance(m, CustomMessage) and m.custom_type == BRIEF_TYPE]
+        assert isinstance(brief.details, dict)
+        assert set(brief.details) == {"digest", "ahead", "token"}
+        asked = len(model.requests)
+        one.live.tau.handle_command("/bm-why")
+        await one.settle()
+        (text,) = [said for topic, said in notices(one) if topic.startswith("why:")]
+        assert "topic       foghorn" in text
+        assert "used        main: tasks/foghorn.md, 17 characters, revision " in text
+        assert len(model.requests) == asked
+
+
+def notices(one: Lived) -> list[tuple[str, str]]:
+    """What was said last on each topic."""
+    return list(one.serving.presence._said.items())  # pyright: ignore[reportPrivateUsage] # Tau keeps no notices
+
+
 def pending(one: Lived, words: str = "") -> str:
     return one.live.tau.handle_command(f"/bm-pending {words}".strip()).message or ""
 

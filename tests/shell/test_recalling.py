@@ -184,3 +184,39 @@ async def test_a_note_left_out_because_of_others_is_on_record_with_the_brief(tmp
             "tasks/foghorn.md": ("used", ""),
             checkpoint.path: ("withheld", "its conversation is in context"),
         }
+
+
+async def test_a_note_in_a_brief_has_the_revision_its_text_is_of(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(recent_activity=["rpc-error"])
+        talk = await connected(process)
+        await talk.settle()
+        prompted = await talk.prompt("one")
+        assert prompted.brief is not None
+        (source,) = prompted.brief.brief.sources
+        assert source.checksum == process.memory.notes["tasks/foghorn.md"]["checksum"]
+
+
+async def test_a_text_that_changed_after_it_was_listed_has_no_revision(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(read_note=["hold", "store"], recent_activity=["rpc-error"])
+        talk = await connected(process)
+        await until(lambda: process.memory.calls()["read_note"], "a read")
+        process.memory.put("tasks/foghorn.md", "Sell the foghorn.", type="task", status="active")
+        process.memory.release()
+        await talk.settle()
+        prompted = await talk.prompt("one")
+        assert prompted.brief is not None
+        assert "Mend the foghorn." in prompted.brief.brief.text
+        assert [source.checksum for source in prompted.brief.brief.sources] == [None]
+
+
+async def test_no_prompt_waits_for_a_revision(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(read_note=["hold", "store"], recent_activity=["rpc-error"])
+        talk = await connected(process)
+        prompted = await talk.prompt("one")
+        assert prompted.brief is not None
+        assert prompted.brief.complete
+        assert [source.checksum for source in prompted.brief.brief.sources] == [None]
+        process.memory.release()
