@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
@@ -22,7 +23,13 @@ One that a person wants sent again is listed too until that is begun: its sessio
 SHORTEST = 4
 """Characters of a reference, at least; an identity in full may be shorter."""
 
+REASON_CHARS = 2_000
+"""Characters of a reason, at most."""
+
 _SHORT = 10
+_SHOWN = 64
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols by their category that show nothing."""
 
 _READ: dict[Verdict | None, str] = {
     None: "not found, and it may still land",
@@ -268,7 +275,25 @@ def _found(seen: Observation, wanted: Wanted) -> str:
     return f"its note, edited since{place}"
 
 
-# -- references --------------------------------------------------------------
+# -- what a person types -----------------------------------------------------
+
+
+def shown(typed: str) -> str:
+    """Return what was typed in quotes, as much of it as an identity is long; the length of the rest is told."""
+    over = len(typed) - _SHOWN
+    return repr(typed) if over <= 0 else f"{typed[:_SHOWN]!r} and {over:,} characters more"
+
+
+def legible(text: str) -> bool:
+    """Tell whether there is anything in `text` to read: letters, numbers or signs that show, not blanks alone."""
+    return any(char not in _BLANK and unicodedata.category(char)[0] in "LNPS" for char in text)
+
+
+def too_long(reason: str) -> str | None:
+    """Return why `reason` is not taken, if it is too long to be one; it is cut nowhere, as half a secret is not masked."""
+    if len(reason) <= REASON_CHARS:
+        return None
+    return f"a reason has at most {REASON_CHARS:,} characters, and this one has {len(reason):,}"
 
 
 class Referenced(Protocol):
@@ -284,7 +309,7 @@ class NoSuchOpen(Exception):
     """The reference names nothing that is open; `hint` says what to type instead."""
 
     def __init__(self, reference: str, hint: str) -> None:
-        super().__init__(f"nothing open is named {reference!r}")
+        super().__init__(f"nothing open is named {shown(reference)}")
         self.reference = reference
         self.hint = hint
 
@@ -293,7 +318,7 @@ class SeveralOpen(Exception):
     """The reference names several; `hint` says what tells them apart."""
 
     def __init__(self, reference: str, found: Sequence[str]) -> None:
-        super().__init__(f"{reference!r} names {len(found)} things that are open")
+        super().__init__(f"{shown(reference)} names {len(found)} things that are open")
         self.reference = reference
         self.found = tuple(found)
         same = len(set(found)) == 1

@@ -313,6 +313,7 @@ def _why_brief(where: Path, session: str, at: str | None, *, as_json: bool) -> N
 
 
 def _why(path: Path | None, reference: str, *, as_json: bool) -> None:
+    from continuity.pending import shown
     from replay.naming import find_named
     from replay.render import json_text
     from replay.views import why_text
@@ -322,7 +323,7 @@ def _why(path: Path | None, reference: str, *, as_json: bool) -> None:
     for trouble in searched.troubles:
         say(f"error: {trouble}; it was not looked into")
     if searched.named is None:
-        fail(f"nothing that can be read is named {reference}", "make what is named above readable", UNREADABLE)
+        fail(f"nothing that can be read is named {shown(reference)}", "make what is named above readable", UNREADABLE)
     with opened(searched.named.path) as reader:
         story = told(reader, searched.named)
     out(json_text(story.view) if as_json else why_text(story.view))

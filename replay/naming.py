@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from continuity.causes import thread_of
-from continuity.pending import SHORTEST
+from continuity.pending import SHORTEST, shown
 from journal import codec
 from journal.errors import JournalError, RowUnreadable
 from journal.events import CaptureBegun, Event, ToolCalled, WriteIntended
@@ -57,7 +57,9 @@ def find_named(where: Path, reference: str, *, ours: bool) -> Searched:
         with open_reader(where) as reader:
             return Searched(_in_journal(reader, where, reference), [])
     if _PLACE.fullmatch(reference):
-        raise NoSuchReference(f"{reference} is a place in every journal", "name the one that is meant: --in FILE")
+        raise NoSuchReference(
+            f"{shown(reference)} is a place in every journal", "name the one that is meant: --in FILE"
+        )
     wanted = _checked(reference)
     journals, _, closed = journals_at((where,)) if os.path.lexists(where) else ([], [], [])
     troubles = [f"{error.filename}: {error.strerror}" for error in closed]
@@ -84,7 +86,7 @@ def _chosen(found: Sequence[Named], reference: str, where: Path) -> Named:
     """Return the one that is meant. Of a subject in several journals it is the one that began it."""
     if not found:
         listed = "`continuity unproven` lists what is open, `continuity log FILE` the rows of a journal"
-        raise NoSuchReference(f"nothing in {where} is named {reference}", listed)
+        raise NoSuchReference(f"nothing in {where} is named {shown(reference)}", listed)
     exact = [each for each in found if each.identity == reference] or found
     identities = sorted({each.identity for each in exact})
     if len(identities) > 1:
@@ -100,7 +102,7 @@ def _chosen(found: Sequence[Named], reference: str, where: Path) -> Named:
 
 def _checked(reference: str) -> str:
     if len(reference) < SHORTEST:
-        raise NoSuchReference(f"{reference!r} is no reference", NAMES)
+        raise NoSuchReference(f"{shown(reference)} is no reference", NAMES)
     return reference.lower() if re.fullmatch(r"[0-9A-Fa-f]+", reference) else reference
 
 

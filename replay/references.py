@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from continuity.pending import shown
 from journal.reader import Reader
 from journal.row import RawRow
 
@@ -35,7 +36,7 @@ def find(reader: Reader, reference: str) -> RawRow:
         return _at(reader, int(place[1]), int(place[2]))
     if _DIGEST.fullmatch(reference.lower()):
         return _by_digest(reader, reference.lower())
-    raise NoSuchReference(f"{reference!r} is no reference", f"a reference is {SPELLINGS}")
+    raise NoSuchReference(f"{shown(reference)} is no reference", f"a reference is {SPELLINGS}")
 
 
 def _newest(reader: Reader, back: int) -> RawRow:

@@ -57,7 +57,7 @@ def resolve(
 
     if decision is None:
         fail("nothing was decided", "say --accept, --abandon or --rewrite", MISUSE)
-    reason = (reason or "").strip()
+    reason = _reason(reason)
     if not reason and decision != "rewrite":
         _needs_reason()
     standing = standing_named(reference, where)
@@ -74,6 +74,17 @@ def resolve(
     if not yes:
         ask("nothing was recorded", "say --yes to do it")
     _carried_out(standing, decision, reason, comes, as_json=as_json)
+
+
+def _reason(typed: str | None) -> str:
+    """Return the reason as it is kept: empty if nobody could read anything in it."""
+    from continuity.pending import legible, too_long
+
+    reason = (typed or "").strip()
+    trouble = too_long(reason)
+    if trouble is not None:
+        fail(trouble, "say it shorter; nothing was recorded", MISUSE)
+    return reason if legible(reason) else ""
 
 
 def _needs_reason() -> NoReturn:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
-from continuity.pending import VERDICTS, Open, choices, matching, observation, open_items
+from continuity.pending import REASON_CHARS, VERDICTS, Open, choices, matching, observation, open_items
 from continuity.privacy import mask
 from continuity.shell.desk import Desk, kept
 from continuity.shell.opening import trouble
@@ -23,8 +23,6 @@ from journal.events import CaptureProbed
 from journal.events.writes import Decision
 from journal.ids import CallId, CaptureId, Sha256
 from journal.row import Row
-
-_REASON_CHARS = 2_000
 
 
 class CannotSettle(Exception):
@@ -168,7 +166,7 @@ def settlement(item: Open, decision: Decision, reason: str) -> tuple[Resolve | R
     Raises:
         CommandRejected: It is a call, and a call is never made again.
     """
-    digest, bodies = kept(mask(reason.strip()).text[:_REASON_CHARS])
+    digest, bodies = kept(mask(reason.strip()).text[:REASON_CHARS])
     if item.kind == "capture":
         return Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest), bodies
     if decision == "rewrite":

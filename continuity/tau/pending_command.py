@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import get_args
 
-from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, matching, next_step, why
+from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, matching, next_step, shown, too_long, why
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
 from continuity.shell.settling import CannotSettle, Settling, named
@@ -38,7 +38,7 @@ def pending(session: Session | None, adhoc: Settling | None, owner: Owner, now_m
             return _decide(journals, owner, word, rest.strip())
     except (NoSuchOpen, SeveralOpen, CannotSettle) as error:
         return f"{error}; {error.hint}. Nothing was done."
-    return f"{word!r} is none of its words: {USAGE}"
+    return f"{shown(word)} is none of its words: {USAGE}"
 
 
 def _of(journals: Sequence[Settling], reference: str) -> tuple[Settling, str]:
@@ -78,6 +78,9 @@ def _decide(journals: Sequence[Settling], owner: Owner, decision: Decision, word
     word, _, reason = words.partition(" ")
     if not word:
         return f"{decision} needs the reference of what it is about: /bm-pending lists them. Nothing was done."
+    trouble = too_long(reason)
+    if trouble is not None:
+        return f"{trouble}. Nothing was done."
     settling, reference = _of(journals, word)
     item = settling.decidable(decision, reference)
     owner.spawn(f"pending {decision}", partial(settling.resolve, item, decision, reason))

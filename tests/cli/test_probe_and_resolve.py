@@ -174,6 +174,13 @@ def test_a_reference_that_names_nothing_is_misuse(person: Person, reference: str
     assert said in ran.err
 
 
+def test_a_long_reference_is_not_repeated_whole(person: Person) -> None:
+    ran = person.run("probe", "f" * 100_000)
+    assert ran.code == 2
+    assert "' and 99,936 characters more" in ran.err
+    assert len(ran.err) < 1_000
+
+
 def test_a_journal_that_cannot_be_read_is_named_and_may_hold_what_is_meant(person: Person) -> None:
     reference = person.left(STORED)
     broken = person.path.with_name("broken.journal")
@@ -411,6 +418,16 @@ def test_what_a_running_session_has_open_is_settled_there(person: Person) -> Non
         ran = person.run("resolve", reference, "--abandon", "--reason", "enough", "--yes")
     assert ran.code == 1
     assert "`/bm-pending`" in ran.err
+    assert names(person.path) == before
+
+
+@pytest.mark.parametrize("reason", ["\u200b\u2800", "r" * 2_001], ids=["invisible", "too long"])
+def test_a_reason_is_one_that_can_be_read_and_is_no_longer_than_a_reason(person: Person, reason: str) -> None:
+    reference = person.left(STORED)
+    before = names(person.path)
+    ran = person.run("resolve", reference, "--abandon", "--reason", reason, "--yes")
+    assert ran.code == 2
+    assert "reason" in ran.err.splitlines()[0]
     assert names(person.path) == before
 
 

@@ -16,10 +16,13 @@ from continuity.pending import (
     SeveralOpen,
     age,
     choices,
+    legible,
     matching,
     next_step,
     observation,
     open_items,
+    shown,
+    too_long,
     why,
 )
 from continuity.state import State
@@ -411,6 +414,36 @@ def test_a_name_of_nothing_says_what_is_open() -> None:
     with pytest.raises(NoSuchOpen) as empty:
         matching([], "beef")
     assert empty.value.hint == "nothing is open"
+
+
+def test_as_much_is_repeated_of_what_was_typed_as_an_identity_is_long() -> None:
+    assert shown("f" * 64) == repr("f" * 64)
+    assert shown("f" * 65) == f"{'f' * 64!r} and 1 characters more"
+    with pytest.raises(NoSuchOpen) as raised:
+        matching(named("abcd01"), "e" * 1_000_064)
+    assert str(raised.value) == f"nothing open is named {'e' * 64!r} and 1,000,000 characters more"
+    with pytest.raises(SeveralOpen) as several:
+        matching(named("e" * 80, "e" * 80), "e" * 80)
+    assert str(several.value) == f"{'e' * 64!r} and 16 characters more names 2 things that are open"
+
+
+@pytest.mark.parametrize("text", ["a", " 7 ", "\u3042", "!", "+", "\u200b.\u200b"])
+def test_a_letter_a_number_or_a_sign_can_be_read(text: str) -> None:
+    assert legible(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \t\n", "\u200b\u200d\ufeff", "\u00a0\u3000", "\u2800", "\u3164\uffa0", "\u115f\u1160", "\ufe0f\u034f"],
+    ids=ascii,
+)
+def test_blanks_and_what_is_invisible_cannot_be_read(text: str) -> None:
+    assert not legible(text)
+
+
+def test_two_thousand_characters_are_a_reason_and_one_more_are_none() -> None:
+    assert too_long("r" * 2_000) is None
+    assert too_long("r" * 2_001) == "a reason has at most 2,000 characters, and this one has 2,001"
 
 
 def test_a_name_of_several_says_which() -> None:

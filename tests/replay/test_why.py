@@ -375,3 +375,12 @@ def test_a_journal_that_is_not_there_is_no_folder_without_one(here: Path) -> Non
     nowhere = run("why", CAPTURE, env={"CONTINUITY_HOME": str(here.resolve() / "unmade")})
     assert (nowhere.code, nowhere.out) == (2, "")
     assert "unmade is named" in nowhere.err
+
+
+@pytest.mark.parametrize("reference", ["f" * 100_000, "@" + "-" * 99_999], ids=["identity", "place"])
+def test_a_long_reference_is_not_repeated_whole(here: Path, reference: str) -> None:
+    recorded(here / "a.journal", *SAVED)
+    missed = run("why", reference, "--in", here)
+    assert missed.code != 0
+    assert "' and 99,936 characters more" in missed.err
+    assert len(missed.err) < 1_000

@@ -409,8 +409,11 @@ async def test_a_decision_that_cannot_be_recorded_is_said_and_changes_nothing(tm
         (f"accept {SHORT}", "cannot be settled by accept: no read found a note that could be accepted"),
         (f"rewrite {SHORT}", "cannot be settled by rewrite: it may be stored, or may still land"),
         ("abandon abc", "a reference is the beginning of an identity, 4 characters at least"),
+        ("x" * 1_000_000, "' and 999,936 characters more is none of its words: /bm-pending"),
+        (f"abandon {SHORT} {'r' * 2_001}", "a reason has at most 2,000 characters, and this one has 2,001"),
         ("probe ffff0000", f"nothing open is named 'ffff0000'; open are {SHORT}"),
     ],
+    ids=lambda text: text[:30],
 )
 async def test_wrong_words_are_answered_with_what_would_be_right(tmp_path: Path, words: str, answer: str) -> None:
     async with rig(tmp_path) as process:
