@@ -7,6 +7,7 @@ from pathlib import Path
 from continuity.due import RECALL_SPACING_MS
 from continuity.shell import desk as shell
 from continuity.shell import recalling
+from continuity.shell.recalling import REVISED_WITHIN_SECONDS
 from continuity.shell.runner import REST_MS
 from journal.events import BriefDelivered, CaptureProbed, Gap, RecallAnswered, RecallFailed, RecallPlanned
 from journal.events.recall import ROUND
@@ -212,7 +213,7 @@ async def test_a_text_that_changed_after_it_was_listed_has_no_revision(tmp_path:
 
 
 async def test_no_prompt_waits_for_a_revision(tmp_path: Path) -> None:
-    async with rig(tmp_path) as process:
+    async with rig(tmp_path, recall_wait_seconds=REVISED_WITHIN_SECONDS - 2) as process:
         process.memory.faults(read_note=["hold", "store"], recent_activity=["rpc-error"])
         talk = await connected(process)
         prompted = await talk.prompt("one")
