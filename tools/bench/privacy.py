@@ -36,7 +36,7 @@ _LEFT = 5
 
 _SPEED_CHARACTERS = 500_000
 _PIECE_CHARACTERS = 20_000
-_COPIES = 10
+_COPIES = 20
 
 
 class Caught(NamedTuple):
@@ -148,15 +148,14 @@ def speed(text: str) -> float:
 def peer(texts: Sequence[str], ordinary: str) -> tuple[int, float] | None:
     """How many of `texts` Kingfisher reports something in, and its characters of `ordinary` text a second.
 
-    None if it is not installed. Its rate is the difference of two runs, so that its start does not count.
+    None if it is not installed. Its rate counts its start too, which takes seconds, so it is the least it can do.
     """
     program = shutil.which("kingfisher", path=str(Path(sys.executable).parent))
     if program is None:
         return None
     reported, _ = _scanned(program, texts)
-    _, short_seconds = _scanned(program, ["lamp"])
-    _, long_seconds = _scanned(program, [f"{number}\n{ordinary}" for number in range(_COPIES)])
-    return reported, _COPIES * len(ordinary) / max(long_seconds - short_seconds, 0.001)
+    _, seconds = _scanned(program, [f"{number}\n{ordinary}" for number in range(_COPIES)])
+    return reported, _COPIES * len(ordinary) / seconds
 
 
 def _scanned(program: str, texts: Sequence[str]) -> tuple[int, float]:
@@ -206,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     theirs = peer(samples, ordinary)
     if theirs is not None:
         print(f"peer: Kingfisher reports something in {theirs[0]} of the {len(found)} samples with a credential,")
-        print(f"and reads that text {theirs[1] / rate:.1f} times as fast")
+        print(f"and reads that text {theirs[1] / rate:.1f} times as fast, its start counted")
     print(f"definite {share(sum(definite), len(definite))} (goal {LEAST_CAUGHT:.0%} or more)")
     print(f"alarms {share(sum(changed), len(changed))} (goal {MOST_ALARMS:.1%} or less)")
     sound = sum(definite) >= LEAST_CAUGHT * len(definite) and sum(changed) <= MOST_ALARMS * len(changed)
