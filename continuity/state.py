@@ -94,6 +94,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         """A person wants it sent again, and nobody has begun to; nothing else leaves a later attempt without an intent."""
         return self.status == "ready" and self.intent is None and self.attempt > 1
 
+    @property
+    def accepted(self) -> bool:
+        """Confirmed by a person alone: what was read there was a conflict, and nothing has settled it since."""
+        return self.status == "confirmed" and self.verdict == "conflicted"
+
 
 class Handoff(msgspec.Struct, frozen=True):
     """The newest finished handoff of the branch: the basis of the next synthesis, written or not."""

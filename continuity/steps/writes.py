@@ -139,7 +139,8 @@ def _checked(state: State, event: CaptureProbed) -> State:
     seen = our_note(current, event)
     if event.verdict != "present_same" or seen is None:
         return state
-    raised = replace(current, evidence=_higher(current.evidence, _rung(seen)), checksum=seen.checksum)
+    proof = _higher(current.evidence, _rung(seen))
+    raised = replace(current, evidence=proof, checksum=seen.checksum, verdict=event.verdict)
     return replace(state, checkpoint=raised)
 
 
@@ -164,6 +165,7 @@ def receipt_adopted(state: State, row: Row, event: ReceiptAdopted) -> State:
         base,
         file_path=event.file_path,
         content_sha256=event.content_sha256,
+        verdict=None,
         evidence="read" if event.origin == "address" else "adopted",
     )
     return _confirmed(state, adopted)

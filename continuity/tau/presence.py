@@ -115,7 +115,8 @@ def _saved(checkpoint: Capture | None) -> str:
     if checkpoint is None:
         return "none on this branch yet"
     labels = [name for name, on in (("moved", checkpoint.moved), ("edited since", checkpoint.edited)) if on]
-    return f"{checkpoint.path} (evidence: {', '.join([checkpoint.evidence or 'none', *labels])})"
+    proof = "a person accepted it" if checkpoint.accepted else f"evidence: {checkpoint.evidence or 'none'}"
+    return f"{checkpoint.path} ({', '.join([proof, *labels])})"
 
 
 def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:

@@ -496,6 +496,24 @@ def test_a_person_settles_what_reading_could_not() -> None:
     assert state_after(*SAVED, resolved("abandon")).checkpoint is not None
 
 
+def test_what_a_person_accepted_is_known_as_such_until_a_read_or_a_receipt_proves_it() -> None:
+    conflicted = (*DOUBTED, probed("conflicted", seen(capture=OTHER_CAPTURE)))
+    person = (*conflicted, resolved("accept"))
+    receipt = replace(adopted(), origin="address")
+    assert not state_after(*conflicted).captures[0].accepted
+    for history, accepted in (
+        (person, True),
+        ((*person, probed("absent_open", *NOWHERE)), True),
+        ((*person, probed("present_same", seen())), False),
+        ((*conflicted, receipt), False),
+        ((*DOUBTED, probed("present_same", seen())), False),
+        (SAVED, False),
+    ):
+        checkpoint = state_after(*history).checkpoint
+        assert checkpoint is not None
+        assert checkpoint.accepted == accepted
+
+
 # -- recall and bridge -------------------------------------------------------
 
 

@@ -348,9 +348,13 @@ def test_a_presence_that_no_read_shows_is_at_the_address_with_the_body_we_sent()
     }
 
 
-def test_a_matching_read_of_the_checkpoint_brings_its_checksum() -> None:
+def test_a_matching_read_of_the_checkpoint_brings_its_checksum_and_its_verdict() -> None:
     read = replace(seen("file"), checksum="sum-2")
-    assert of_capture(*SAVED, by=probed("present_same", read)) == {"evidence": "on_disk", "checksum": "sum-2"}
+    assert of_capture(*SAVED, by=probed("present_same", read)) == {
+        "evidence": "on_disk",
+        "checksum": "sum-2",
+        "verdict": "present_same",
+    }
 
 
 def test_a_label_changes_itself_alone_and_a_second_one_keeps_the_first() -> None:
