@@ -21,7 +21,11 @@ from continuity.memory.connection import MemoryConnection, connect
 from continuity.memory.inventory import InventoryCache, inventory_key
 from continuity.memory.liveness import group_state
 from continuity.memory.notes import WriteRequest
+from continuity.memory.search import SearchResult
 from continuity.memory.server import ServerSpec, child_environment
+from continuity.recall import Query, is_text_of, plan_recall
+from continuity.shell.settings import Settings
+from continuity.topic import topic_of
 from journal.events.writes import NoteAddress
 from journal.ids import CaptureId
 from tests.fakes.basic_memory import ARGS, COMMAND, START_SECONDS, BasicMemoryHome
@@ -216,6 +220,70 @@ async def test_recall_reads_by_type_by_graph_and_by_time(memory: MemoryConnectio
     await until(lambda: links(memory, str(second.permalink), [second.file_path, first.file_path]))
     lately = await notes.recent_activity(memory, "main", SECONDS, page_size=5)
     assert second.file_path in [hit.file_path for hit in lately.hits]
+
+
+def about(prompt: str) -> Query:
+    """The question for active tasks that a prompt leads to."""
+    profile = Settings.model_validate({"project": "main"}).profile(Path("/work"), Path("/"))
+    plan = plan_recall(profile, checkpoint=None, topic=topic_of(prompt))
+    return next(query for query in plan if query.name == "topic-tasks")
+
+
+async def topical(memory: MemoryConnection, prompt: str) -> SearchResult:
+    query = about(prompt)
+    return await notes.search_notes(
+        memory,
+        "main",
+        SECONDS,
+        query=query.text,
+        by_words=True,
+        note_types=query.note_types,
+        metadata_filters=dict(query.filters),
+        page_size=query.page_size,
+        after_date=query.after_date,
+    )
+
+
+async def test_any_word_of_a_prompt_finds_a_task_whatever_else_the_prompt_holds(
+    memory: MemoryConnection, request_: WriteRequest
+) -> None:
+    task = msgspec.structs.replace(
+        request_, note_type="task", content="Grease the bellows of the foghorn.\n", metadata={"status": "active"}
+    )
+    done = msgspec.structs.replace(task, title=f"{task.title} done", metadata={"status": "done"})
+    written = await notes.write_note(memory, task, SECONDS)
+    await notes.write_note(memory, done, SECONDS)
+
+    async def found() -> bool:
+        return bool((await topical(memory, "What about the foghorn, please?")).hits)
+
+    await until(found)
+    for prompt in (
+        "foghorn",
+        "Mend 1234 foghorn and lamps",
+        '"foghorn AND (',
+        "NEAR(foghorn OR",
+        "tag:foghorn* 🚨 don't",
+    ):
+        answer = await topical(memory, prompt)
+        assert (answer.outcome, [hit.file_path for hit in answer.hits]) == ("answered", [written.file_path]), prompt
+    assert (await topical(memory, "paint doors")).hits == ()
+
+
+async def test_the_text_of_a_listing_is_that_of_the_note_as_it_is_read(
+    memory: MemoryConnection, request_: WriteRequest
+) -> None:
+    task = msgspec.structs.replace(request_, note_type="task", metadata={"status": "active", "capture_id": "listed"})
+    written = await notes.write_note(memory, task, SECONDS)
+
+    async def listed() -> bool:
+        return bool((await notes.search_notes(memory, "main", SECONDS, metadata_filters={"capture_id": "listed"})).hits)
+
+    await until(listed)
+    (hit,) = (await notes.search_notes(memory, "main", SECONDS, metadata_filters={"capture_id": "listed"})).hits
+    read = await notes.read_note(memory, "main", str(written.file_path), SECONDS)
+    assert is_text_of(hit.content or "", read.content or "", truncated=hit.truncated)
+    assert read.checksum == written.checksum
 
 
 async def test_a_cancelled_call_leaves_the_session_usable(memory: MemoryConnection, request_: WriteRequest) -> None:
