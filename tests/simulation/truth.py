@@ -232,9 +232,9 @@ class Truth:
             return
         kept = {capture.capture_id for capture in after.captures}
         for capture in before.captures:
-            track = mirror.tracks[row.branch, capture.capture_id]
-            held = track.status in ("lost", "refused") and _later(after.checkpoint, capture)
-            if capture.capture_id not in kept and track.status not in _SETTLED and not held:
+            left = mirror.tracks[row.branch, capture.capture_id].status
+            held = left in ("lost", "refused") and _later(after.checkpoint, capture)
+            if capture.capture_id not in kept and left not in _SETTLED and not held:
                 self.world.fail(f"{capture.capture_id[:8]} was forgotten at {type(event).__name__}")
         self._checkpoint(row, before.checkpoint, after.checkpoint)
         if isinstance(event, ReceiptAdopted) and event.capture_id not in {one.capture_id for one in before.captures}:
