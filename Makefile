@@ -36,6 +36,7 @@ bench-privacy: setup
 check: setup
 	@$(PYTHON) -m tools.check
 
-# All tests: the fast and pure ones first, those that drive the real Tau and Basic Memory last.
+# All tests: the fast and pure ones first, those that drive the real Tau and Basic Memory last; a file stays in one process.
+WORKERS ?= 2
 test: setup
-	@$(PYTHON) -m pytest --cov
+	@$(PYTHON) -m pytest --cov -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -64,31 +64,31 @@ def pytest_configure(config: pytest.Config) -> None:
         "GIT_COMMITTER_NAME": "Ada",
         "GIT_COMMITTER_EMAIL": "ada@example.org",
     }
-    config.pluginmanager.register(_Groups(), "continuity-groups")
+    config.pluginmanager.register(_Groups(config.rootpath), "continuity-groups")
 
 
 class _Groups:
     """Orders the tests by group and says at the end what each group took."""
 
-    def __init__(self) -> None:
-        self._of: dict[str, str] = {}
+    def __init__(self, root: Path) -> None:
+        self._root = root
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._tests: Counter[str] = Counter()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         for item in items:
-            group = group_of(item.path, real=item.get_closest_marker("real") is not None)
-            self._of[item.nodeid] = group
+            group = _group(item)
             if group == "real":
                 item.add_marker("real")
             if group not in COUNTED:
                 item.add_marker("no_cover")
         yield  # `-m real` chooses here, so the marks come before it and the order after it
-        items.sort(key=lambda item: GROUPS.index(self._of[item.nodeid]))
+        items.sort(key=lambda item: GROUPS.index(_group(item)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        group = self._of[report.nodeid]
+        path = self._root / report.nodeid.partition("::")[0]  # a worker's report comes without its item
+        group = group_of(path, real="real" in report.keywords)
         self._seconds[group] += report.duration
         self._tests[group] += report.when == "call"
 
@@ -97,6 +97,10 @@ class _Groups:
         for group in GROUPS:
             if self._tests[group]:
                 terminalreporter.line(f"{group:<12}{self._tests[group]:6} tests{self._seconds[group]:8.1f} s")
+
+
+def _group(item: pytest.Item) -> str:
+    return group_of(item.path, real=item.get_closest_marker("real") is not None)
 
 
 def group_of(path: Path, *, real: bool = False) -> str:
