@@ -75,4 +75,4 @@ def test_a_name_that_is_no_check_is_a_misuse(capsys: pytest.CaptureFixture[str])
 
 
 def test_the_checks_are_all_that_the_style_asks_for() -> None:
-    assert set(check.CHECKS) == {"format", "lint", "tidy", "golden", "directions", "mypy", "pyright"}
+    assert set(check.CHECKS) == {"format", "lint", "tidy", "vendors", "golden", "directions", "mypy", "pyright"}
