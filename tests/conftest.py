@@ -6,6 +6,7 @@ happened to pass through a pure function says little about that function.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Generator
@@ -50,6 +51,8 @@ def local_disk(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Leave nothing of the person who runs the tests in reach of them: home, settings, keys, git identity."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background; what we start would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     home = tempfile.mkdtemp(prefix="continuity-home-")
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     for name in list(os.environ):
