@@ -26,7 +26,7 @@ from continuity.commands import (
     SubmitWrite,
 )
 from continuity.state import Capture, State, our_note
-from continuity.verdict import Wanted, verdict
+from continuity.verdict import verdict, wanted_of
 from journal.events import (
     BasisTaken,
     BranchForked,
@@ -255,7 +255,7 @@ def _probe(state: State, command: RecordProbe) -> Events:
         index_proven=command.index_proven,
         verdict="unreachable",
     )
-    wanted = Wanted(capture.capture_id, capture.source_tip, capture.content_sha256)
+    wanted = wanted_of(capture)
     probed = replace(unjudged, verdict=verdict(wanted, unjudged))
     labels = _labels(capture, probed) if capture.status == "confirmed" else ()
     return (probed, *labels)

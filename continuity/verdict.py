@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from continuity.state import Capture
 from journal.events.writes import CaptureProbed, Observation, Verdict
 from journal.ids import CaptureId, EntryId, Sha256
 
@@ -19,6 +20,11 @@ class Wanted(msgspec.Struct, frozen=True):
     capture_id: CaptureId
     source_tip: EntryId
     content_sha256: Sha256 | None
+
+
+def wanted_of(capture: Capture) -> Wanted:
+    """Return what a probe of `capture` looks for."""
+    return Wanted(capture.capture_id, capture.source_tip, capture.content_sha256)
 
 
 def verdict(wanted: Wanted, probe: CaptureProbed) -> Verdict:

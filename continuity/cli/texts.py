@@ -37,7 +37,7 @@ def show_probe(standing: Standing, settled: Settled, *, as_json: bool) -> int:
     """Print one probe; return the exit code."""
     from continuity.cli.shapes import SETTLING, probe_of_capture
     from continuity.pending import VERDICTS, observation
-    from continuity.verdict import Wanted
+    from continuity.verdict import wanted_of
 
     (drawn,) = settled.verdicts
     capture = settled.left.states[standing.item.branch].capture(drawn.capture_id)
@@ -45,7 +45,7 @@ def show_probe(standing: Standing, settled: Settled, *, as_json: bool) -> int:
     if as_json:
         print_json(view)
     elif capture is not None:
-        wanted = Wanted(capture.capture_id, capture.source_tip, capture.content_sha256)
+        wanted = wanted_of(capture)
         out(f"{escaped(standing.item.short)}  {escaped(f'{capture.project}: {capture.path or "-"}')}")
         for seen in drawn.observations:
             out(f"  {escaped(observation(seen, wanted))}")

@@ -8,7 +8,6 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from continuity.capture import PublicMessage
 from continuity.commands import CloseSession, CommandRejected, OpenSession
 from continuity.places import Places, process_session
 from continuity.profile import Profile
@@ -17,12 +16,12 @@ from continuity.shell.desk import Desk
 from continuity.shell.ledger import Ledger
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import policy_values
-from continuity.shell.ports import ModelAnswer, ModelFailed, PathView, Voice
+from continuity.shell.ports import NoSession, Voice
 from continuity.shell.settings import Settings
 from continuity.shell.settling import Settling
 from journal.disk import FORMAT
 from journal.errors import JournalError
-from journal.ids import EntryId, JournalId
+from journal.ids import JournalId
 from journal.row import Header, WriterRecord
 
 
@@ -62,7 +61,7 @@ class AdHoc:
             return desk
 
     async def _made(self, link: MemoryLink, places: Places, profile: Profile, settings: Settings) -> Desk:
-        nobody = _Nobody()
+        nobody = NoSession()
         desk = Desk(
             session_id=process_session(self._writer.writer),
             profile=profile,
@@ -122,19 +121,3 @@ class AdHoc:
                 desk.unrecorded(error)
             finally:
                 await ledger.close()
-
-
-class _Nobody:
-    """No session to be read and no model to be asked."""
-
-    async def view(self, anchor: object | None) -> PathView:
-        del anchor
-        return PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset(), certain=False)
-
-    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
-        del tip
-        return ()
-
-    async def summarize(self, text: str, *, instructions: str, timeout: float) -> ModelAnswer:
-        del text, instructions, timeout
-        raise ModelFailed("no-session")

@@ -29,7 +29,7 @@ from journal.events import (
     WriteAnswered,
     WriteIntended,
 )
-from journal.ids import BranchId, ProjectName, Sha256
+from journal.ids import BranchId, CaptureId, ProjectName, Sha256
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -345,9 +345,9 @@ def _state(desk: Desk, branch: BranchId) -> State | None:
     return desk.ledger.states.get(branch) if desk.ledger else None
 
 
-def _capture(desk: Desk, identity: str, branch: BranchId) -> Capture | None:
+def _capture(desk: Desk, identity: CaptureId, branch: BranchId) -> Capture | None:
     state = _state(desk, branch)
-    return next((c for c in state.captures if c.capture_id == identity), None) if state else None
+    return state.live(identity) if state else None
 
 
 def _project(desk: Desk) -> ProjectName | None:

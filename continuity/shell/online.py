@@ -30,7 +30,7 @@ from continuity.shell.clock import SystemClock
 from continuity.shell.desk import Desk
 from continuity.shell.ledger import Ledger
 from continuity.shell.link import MemoryLink
-from continuity.shell.ports import ModelAnswer, ModelFailed, PathView, Voice
+from continuity.shell.ports import NoSession, Voice
 from continuity.shell.serving import serving
 from continuity.shell.settings import Settings
 from continuity.shell.unattended import Left, Settled, Visitor, held, left, opened, settle
@@ -264,7 +264,7 @@ def _profile(own: SessionOpened, project: str, metadata: Mapping[str, str]) -> P
     )
 
 
-class _Told:
+class _Told(NoSession):
     """What the attempt before told of its session, which is not here: when it was, and on what checkout. No messages."""
 
     def __init__(self, metadata: Mapping[str, str]) -> None:
@@ -279,13 +279,5 @@ class _Told:
             return replace(profile, kind="general"), None
         return profile, GitFacts(root=profile.root, branch=branch, sha=sha)
 
-    async def view(self, anchor: object | None) -> PathView:
-        del anchor
-        return PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset(), certain=False)
-
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
         return tuple(PublicMessage(entry_id=tip, role="assistant", text="", at_ms=at_ms) for at_ms in self._times)
-
-    async def summarize(self, text: str, *, instructions: str, timeout: float) -> ModelAnswer:
-        del text, instructions, timeout
-        raise ModelFailed("no-session")

@@ -86,3 +86,26 @@ class Voice(Protocol):
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
         """Show `text` unless it is what was last said on `topic`."""
         ...
+
+
+class NoSession:
+    """What there is where no session is open: no path, no messages, and no model to be asked."""
+
+    async def view(self, anchor: object | None) -> PathView:
+        """Return a path with nothing on it."""
+        del anchor
+        return PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset(), certain=False)
+
+    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        """Return none."""
+        del tip
+        return ()
+
+    async def summarize(self, text: str, *, instructions: str, timeout: float) -> ModelAnswer:
+        """Return nothing.
+
+        Raises:
+            ModelFailed: Always.
+        """
+        del text, instructions, timeout
+        raise ModelFailed("no-session")

@@ -17,7 +17,7 @@ from continuity.shell.opening import trouble
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.reconciling import observe
 from continuity.state import Capture, State
-from continuity.verdict import Wanted
+from continuity.verdict import wanted_of
 from journal.errors import JournalError
 from journal.events import CaptureProbed
 from journal.events.writes import Decision
@@ -141,7 +141,7 @@ class Settling:
         probed = next((row.event for row in rows if isinstance(row.event, CaptureProbed)), None)
         if probed is None:
             return
-        wanted = Wanted(capture.capture_id, capture.source_tip, capture.content_sha256)
+        wanted = wanted_of(capture)
         lines = [f"{named(item)} was read now:"]
         lines += [f"  {observation(seen, wanted)}" for seen in probed.observations] or ["  nobody was asked"]
         lines.append(f"  the server it was sent through: {probed.writing_server}")
