@@ -146,8 +146,8 @@ def _switch(state: State, command: Pause | Resume) -> Events:
 
 
 def _request(state: State, command: Request) -> Events:
-    """An unchanged tip owes nothing, whoever asks; what asks by itself needs the user's leave."""
-    if state.gathered.tip is None or state.gathered.owed is not None:
+    """Off the record and for an unchanged tip nothing is owed, whoever asks; what asks by itself needs the user's leave."""
+    if state.paused or state.gathered.tip is None or state.gathered.owed is not None:
         return ()
     if command.reason != "command" and not _permitted(state, command.reason):
         return ()
@@ -157,7 +157,7 @@ def _request(state: State, command: Request) -> Events:
 def _permitted(state: State, reason: str) -> bool:
     """`capture` governs all that is automatic; two occasions have a switch of their own besides."""
     policy = state.opened.policy if state.opened is not None else None
-    if policy is None or not policy.capture or state.paused:
+    if policy is None or not policy.capture:
         return False
     if reason == "compaction":
         return policy.on_compact

@@ -134,6 +134,15 @@ class Recall(msgspec.Struct, frozen=True):
     failures: tuple[str, ...] = ()
 
 
+class Span(msgspec.Struct, frozen=True):
+    """A stretch off the record: what was said after one public message, through another."""
+
+    after: EntryId | None
+    """None when nothing had been said."""
+    through: EntryId | None = None
+    """None while it lasts."""
+
+
 class OpenCall(msgspec.Struct, frozen=True):
     """A forwarded tool call whose outcome is not known."""
 
@@ -154,6 +163,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     opened: SessionOpened | None = None
     closed: bool = True
     paused: bool = False
+    paused_ms: int = 0
+    """Since when, while it is."""
+    off: tuple[Span, ...] = ()
+    """What is off the record, oldest first; the last one lasts still while paused."""
     settled_tip: EntryId | None = None
     gathered: Gathered = Gathered()
     captures: tuple[Capture, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from continuity.state import Capture, Gathered, Recall, State
+from continuity.state import Capture, Gathered, Recall, Span, State
 from continuity.steps.captures import doubted
 from journal.events import (
     BranchForked,
@@ -75,6 +75,7 @@ def tips_mapped(state: State, row: Row, event: TipsMapped) -> State:
         settled_tip=moved(state.settled_tip),
         gathered=replace(state.gathered, tip=moved(state.gathered.tip)),
         handoff=state.handoff and replace(state.handoff, tip=moved(state.handoff.tip)),
+        off=tuple(Span(moved(span.after), moved(span.through)) for span in state.off),
     )
 
 
@@ -119,8 +120,18 @@ def memory_lost(state: State, row: Row, event: MemoryLost) -> State:
 
 
 def paused(state: State, row: Row, event: Paused) -> State:
-    return replace(state, paused=True)
+    """What is said from here on is off the record; a stretch that ended at this very message goes on."""
+    if state.paused:
+        return state
+    joined = bool(state.off) and state.off[-1].through == row.tip
+    last = Span(state.off[-1].after if joined else row.tip)
+    return replace(state, paused=True, paused_ms=row.at_ms, off=(*(state.off[:-1] if joined else state.off), last))
 
 
 def resumed(state: State, row: Row, event: Resumed) -> State:
-    return replace(state, paused=False)
+    """The stretch ends at this message; one in which nothing was said is forgotten."""
+    if not state.paused:
+        return state
+    *before, last = state.off
+    ended = () if last.after == row.tip else (Span(last.after, row.tip),)
+    return replace(state, paused=False, paused_ms=0, off=(*before, *ended))

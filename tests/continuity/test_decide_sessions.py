@@ -198,8 +198,9 @@ def test_leaving_a_branch_is_not_the_end_of_a_session() -> None:
     )
 
 
-def test_nothing_automatic_is_requested_off_the_record() -> None:
-    given(opened(), settled(10), Paused()).when(Request(reason="quit")).then()
+@pytest.mark.parametrize("reason", ["quit", "compaction", "left-branch", "left-session", "command"])
+def test_nothing_is_requested_off_the_record(reason: str) -> None:
+    given(opened(), settled(10), Paused()).when(Request(reason=reason)).then()
 
 
 def test_a_persons_command_needs_no_switch() -> None:

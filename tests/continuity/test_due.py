@@ -27,6 +27,7 @@ from journal.events import (
     Paused,
     RecallFailed,
     RecallPlanned,
+    Resumed,
     SessionClosed,
     SynthesisFailed,
 )
@@ -103,6 +104,9 @@ def test_what_was_requested_is_captured_whatever_the_cadence() -> None:
 def test_nothing_is_captured_off_the_record_without_a_project_or_when_switched_off() -> None:
     silent = opened(policy=replace(POLICY, capture=False))
     assert effects(*QUIET, settled(), Paused()) == ()
+    asked = CaptureRequested(reason="compaction", focus_sha256=None)
+    assert effects(*QUIET, settled(), asked, Paused()) == ()
+    assert effects(*QUIET, settled(), asked, Paused(), Resumed()) == (Begin(TIP, "compaction"),)
     assert effects(opened(destination=None), settled()) == ()
     assert effects(silent, PLANNED, settled()) == ()
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from continuity.evolve import evolve, fold
-from continuity.state import Capture, Gathered, Intent, OpenCall, Progress, Recall, State
+from continuity.state import Capture, Gathered, Intent, OpenCall, Progress, Recall, Span, State
 from journal.events import (
     BranchForked,
     BriefDelivered,
@@ -211,9 +211,28 @@ def test_a_connection_comes_and_goes_and_a_plan_made_for_it_goes_too() -> None:
     assert changed(opened(), connected(), PLANNED, by=lost) == {"connection": None, "recall": Recall(due="start")}
 
 
-def test_a_pause_and_its_end_are_a_yes_and_a_no() -> None:
-    assert changed(opened(), by=Paused()) == {"paused": True}
-    assert changed(opened(), Paused(), by=Resumed()) == {"paused": False}
+def test_a_pause_is_kept_with_its_time_and_the_message_it_began_at_and_with_its_end() -> None:
+    lasting = {"paused": True, "paused_ms": 3_000, "off": (Span(TIP),)}
+    assert changed(opened(), by=Paused()) == lasting
+    assert changed(opened(), Paused(), by=Paused()) == {}
+    ended = {"paused": False, "paused_ms": 0, "off": (Span(TIP, NEXT_TIP),), "tip": NEXT_TIP}
+    assert changed(opened(), Paused(), by=(Resumed(), NEXT_TIP)) == ended
+    assert changed(opened(), by=Resumed()) == {}
+
+
+def test_a_pause_in_which_nothing_was_said_leaves_no_span_and_two_that_meet_are_one() -> None:
+    third = EntryId("cc03")
+    assert changed(opened(), Paused(), by=Resumed()) == {"paused": False, "paused_ms": 0, "off": ()}
+    once = (opened(), Paused(), (Resumed(), NEXT_TIP))
+    again = state_after(*once, (Paused(), NEXT_TIP))
+    assert again.off == (Span(TIP),)
+    assert state_after(*once, (Paused(), NEXT_TIP), (Resumed(), third)).off == (Span(TIP, third),)
+    assert state_after(*once, (Paused(), third)).off == (Span(TIP, NEXT_TIP), Span(third))
+
+
+def test_mapped_tips_take_the_spans_off_the_record_along() -> None:
+    mapped = TipsMapped(pairs=(TipPair(old=NEXT_TIP, new=EntryId("cc03")),))
+    assert state_after(opened(), Paused(), (Resumed(), NEXT_TIP), mapped).off == (Span(TIP, EntryId("cc03")),)
 
 
 # -- capture -----------------------------------------------------------------

@@ -1,0 +1,31 @@
+"""Which messages of a path were said off the record. Where a place is not known it leaves out rather than lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from continuity.capture import PublicMessage
+from continuity.state import Span
+from journal.ids import EntryId
+
+
+def on_record(messages: Sequence[PublicMessage], spans: Sequence[Span]) -> tuple[PublicMessage, ...]:
+    """Return those of `messages`, a path from its root, that none of `spans` covers."""
+    off = withheld([message.entry_id for message in messages], spans)
+    return tuple(message for message in messages if message.entry_id not in off)
+
+
+def withheld(path: Sequence[EntryId], spans: Sequence[Span]) -> frozenset[EntryId]:
+    """Return the entries of `path`, public messages from the root, that were said off the record.
+
+    A span neither end of which lies on the path is another branch's and covers nothing. Where only one end does, it is
+    not known how far it reached on this path: then it reaches to the root, or to the tip.
+    """
+    place = {entry: index for index, entry in enumerate(path)}
+    off: set[EntryId] = set()
+    for span in spans:
+        begins = -1 if span.after is None else place.get(span.after)
+        ends = len(path) if span.through is None else place.get(span.through)
+        if begins is not None or ends is not None:
+            off.update(path[(-1 if begins is None else begins) + 1 : (len(path) if ends is None else ends) + 1])
+    return frozenset(off)

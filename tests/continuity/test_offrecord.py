@@ -1,0 +1,54 @@
+"""What was said off the record is told from a path and from spans alone; where a place is unknown, more is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from continuity.capture import PublicMessage
+from continuity.offrecord import on_record, withheld
+from continuity.state import Span
+from journal.events import BranchForked, Paused, Resumed
+from journal.ids import EntryId
+from tests.facts import opened
+from tests.spec import state_after
+
+A, B, C, D, E = (EntryId(name) for name in "abcde")
+ELSEWHERE, FAR = EntryId("x"), EntryId("y")
+
+
+@pytest.mark.parametrize(
+    ("span", "off"),
+    [
+        (Span(B, D), {C, D}),
+        (Span(None, B), {A, B}),
+        (Span(C), {D, E}),
+        (Span(E), set[EntryId]()),
+        (Span(None), {A, B, C, D, E}),
+    ],
+)
+def test_a_span_covers_what_came_after_its_beginning_through_its_end(span: Span, off: set[EntryId]) -> None:
+    assert withheld([A, B, C, D, E], [span]) == off
+
+
+def test_a_span_of_another_branch_costs_nothing() -> None:
+    assert withheld([A, B], [Span(ELSEWHERE, FAR)]) == frozenset()
+
+
+def test_a_span_with_one_end_elsewhere_reaches_to_the_root_or_to_the_tip() -> None:
+    assert withheld([A, B, C], [Span(ELSEWHERE, B)]) == {A, B}
+    assert withheld([A, B, C], [Span(A, ELSEWHERE)]) == {B, C}
+    assert withheld([A, B], [Span(ELSEWHERE)]) == {A, B}
+
+
+def test_several_spans_leave_what_lies_between_them() -> None:
+    said = [PublicMessage(entry_id=entry, role="user", text=entry, at_ms=0) for entry in (A, B, C, D, E)]
+    kept = on_record(said, [Span(A, B), Span(C, D)])
+    assert [message.text for message in kept] == ["a", "c", "e"]
+
+
+def test_a_fork_inherits_what_is_off_the_record_and_that_it_is_paused() -> None:
+    forked = BranchForked(reason="path-left", left_tip=C, kept_tip=B)
+    ended = state_after((opened(), A), (Paused(), A), (Resumed(), B), (forked, B))
+    assert (ended.paused, ended.off) == (False, (Span(A, B),))
+    lasting = state_after((opened(), A), (Paused(), A), (forked, B))
+    assert (lasting.paused, lasting.off) == (True, (Span(A),))
