@@ -31,6 +31,16 @@ class PathView(msgspec.Struct, frozen=True, kw_only=True):
         """The newest public message, which alone moves a tip."""
         return self.public[-1].entry_id if self.public else None
 
+    @property
+    def unanswered(self) -> bool:
+        """The newest public message is the person's."""
+        return bool(self.public) and self.public[-1].role == "user"
+
+    def since(self, known: EntryId | None) -> tuple[PublicMessage, ...]:
+        """Return the public messages after `known`; all of them if that is not on this path."""
+        at = next((n for n, message in enumerate(self.public, start=1) if message.entry_id == known), 0)
+        return self.public[at:]
+
 
 class SessionSource(Protocol):
     """The session as the host persisted it."""

@@ -26,7 +26,7 @@ from continuity.state import State
 from continuity.topic import topic_of
 from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked
-from journal.events import CompactionNoticed, WorkBegun
+from journal.events import CompactionEnded, CompactionNoticed, CompactionStarted, WorkBegun
 from journal.events.lifecycle import Level, OpenReason
 from journal.ids import JournalId, ProjectName
 from journal.row import Header, WriterRecord
@@ -173,7 +173,14 @@ class Session:
     async def note(self, fact: Observed) -> None:
         """Record what the host announced, after the boundaries before it."""
         async with self._boundary():
+            ledger = self.desk.ledger
+            if isinstance(fact, CompactionStarted) and ledger is not None:
+                with self._guarded():  # what is folded was said: the run it cut short counts as it is
+                    await self._settle(ledger, await self.desk.source.view(self._anchor), interrupted=True)
             await self.desk.note(fact)
+            if isinstance(fact, CompactionEnded) and not fact.aborted and ledger is not None:
+                with self._guarded():  # now: the next prompt would take it for one that nobody announced
+                    await self._notice_compaction(ledger, await self.desk.source.view(None))
 
     async def delivered(self, composed: Composed) -> None:
         """The brief went into the model's context: record what was put there and from which notes."""
@@ -282,7 +289,7 @@ class Session:
         await self.runner.adopter.placed(ledger, view, opened=found or len(view.public) > 1)
         await self._notice_compaction(ledger, view)
         if not prompted:
-            await self._settle(ledger, view, interrupted=_unanswered(view))
+            await self._settle(ledger, view, interrupted=view.unanswered)
         return ledger
 
     async def _hold_late(self) -> None:
@@ -293,7 +300,7 @@ class Session:
         with self._guarded():
             ledger = await self._take_hold(view, prompted=True)
             if ledger is not None:
-                await self._settle(ledger, view, interrupted=_unanswered(view))
+                await self._settle(ledger, view, interrupted=view.unanswered)
 
     def _header(self, view: PathView) -> Header:
         return Header(
@@ -362,9 +369,7 @@ class Session:
         """Count what is public and new on the path since the last settled tip."""
         if view.tip is None:
             return
-        ids = [message.entry_id for message in view.public]
-        known = ledger.state.settled_tip
-        new = view.public[ids.index(known) + 1 :] if known is not None and known in ids else view.public
+        new = view.since(ledger.state.settled_tip)
         settle = Settle(
             tip=view.tip,
             messages=len(new),
@@ -386,10 +391,6 @@ class Session:
         elif self.desk.profile.project is not None:
             self._told_late = True
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
-        topic = topic_of(view.public[-1].text) if typed and _unanswered(view) else ()
+        topic = topic_of(view.public[-1].text) if typed and view.unanswered else ()
         seconds = self.desk.settings.recall_wait_seconds
         return await self.runner.recaller.brief(ledger.current, ledger.state, view, topic=topic, seconds=seconds)
-
-
-def _unanswered(view: PathView) -> bool:
-    return bool(view.public) and view.public[-1].role == "user"

@@ -15,6 +15,12 @@ from continuity.tau.host import Tau, notify
 _REMEMBERED = 8
 """Generations that may still be alive; a host holds few sessions at once."""
 
+_LEVELS = {
+    "A": "A: the host announces compactions and branches",
+    "B": "B: the host announces few compactions and no branches, so they are noticed at the next prompt",
+    "C": "C: no session file, so nothing is saved or recalled",
+}
+
 
 class Presence:
     """Speaks through whichever generation of the extension is alive; lives as long as the process."""
@@ -85,7 +91,7 @@ def _session(session: Session, now_ms: int) -> list[str]:
     desk, state = session.desk, session.state
     project = desk.profile.project
     where = f"{project}, folder {desk.profile.checkpoint_folder}" if project else "no project configured: tools only"
-    lines = [f"  level        {session.host.level}", f"  destination  {where} ({desk.profile.kind} work)"]
+    lines = [f"  level        {_LEVELS[session.host.level]}", f"  destination  {where} ({desk.profile.kind} work)"]
     if desk.trouble is not None:
         lines.append(f"  recording    stopped: {desk.trouble}")
     if desk.missing:
