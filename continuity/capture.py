@@ -29,12 +29,18 @@ _HEX = frozenset("0123456789abcdef")
 
 
 class PublicMessage(msgspec.Struct, frozen=True):
-    """One persisted message a person could read: their own words, or an answer the assistant finished."""
+    """One persisted message a person could read: their own words, or an answer the assistant finished.
+
+    Beside them, as material for a synthesis alone, stands an answer that was `cut`: it moves no tip and is no message
+    of its own.
+    """
 
     entry_id: EntryId
     role: Literal["user", "assistant"]
     text: str
     at_ms: int
+    cut: bool = False
+    """The answer ends where the model failed, ran out of tokens or was stopped."""
 
 
 class Anchor(msgspec.Struct, frozen=True):

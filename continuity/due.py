@@ -138,13 +138,13 @@ def _next_attempt(capture: Capture, now_ms: int) -> int:
 
 
 def _gathered(state: State, now_ms: int) -> Turn:
-    """Nothing is owed for an unchanged tip, off the record, or without a place to write to."""
+    """Nothing is owed for an unchanged tip, off the record, without a place to write to, or by the cadence of a failed turn."""
     opened, had = state.opened, state.gathered
     if opened is None or opened.destination is None or had.tip is None or state.paused:
         return None, None
     if had.owed is not None:
         return Begin(had.tip, had.owed), None
-    if not opened.policy.capture:
+    if not opened.policy.capture or had.unanswered:
         return None, None
     due_ms = _since(had.since_ms, opened.policy.cadence_ms, now_ms)
     if had.characters >= opened.policy.cadence_characters or due_ms <= now_ms:

@@ -115,6 +115,8 @@ class Gathered(msgspec.Struct, frozen=True):
     messages: int = 0
     characters: int = 0
     since_ms: int = 0
+    unanswered: bool = False
+    """The newest turn brought no answer: nothing is asked of a model on the cadence's account before one does."""
     owed: str | None = None
     """Why they are due now, whatever the cadence: a compaction, a person's command."""
     focus_sha256: Sha256 | None = None

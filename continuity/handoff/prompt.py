@@ -44,6 +44,7 @@ Exactly one action, the first to be taken now, in one or two sentences. It follo
 
 Rules:
 - Keep what still holds of the handoff so far; replace what was superseded; add only what the conversation says.
+- An answer that was cut off is unfinished: what it announces was not done, unless another part shows it.
 - Names of files, commands, identifiers, versions and numbers stay exact.
 - A section with nothing to say holds the one word "None."
 - No credentials, even masked ones; no reasoning about how you wrote this; no tool output beyond what a finding needs.
@@ -52,6 +53,7 @@ Rules:
 """
 
 _LABELS = {"user": "The user said:", "assistant": "The assistant answered:"}
+_CUT_LABEL = "An answer that was cut off:"
 _PIECE_OVERHEAD = FENCE_OVERHEAD + 32
 _SMALLEST = 160
 _NEWEST_CHARS = 2000
@@ -93,7 +95,7 @@ def chunks(messages: Sequence[PublicMessage], chunk_chars: int, *, after: Throug
                 pieces, used = [], 0
                 continue
             end = cut_point(message.text, at, room)
-            pieces.append(f"{_LABELS[message.role]}\n{fenced(message.text[at:end])}")
+            pieces.append(f"{_CUT_LABEL if message.cut else _LABELS[message.role]}\n{fenced(message.text[at:end])}")
             used += len(pieces[-1]) + 2
             at, through = end, Through(message.entry_id, end)
     if pieces:

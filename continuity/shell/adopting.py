@@ -150,7 +150,7 @@ class Adopter:
     async def before_capture(self, branch: BranchId, tip: EntryId) -> None:
         """Let nothing be read by the model that a note tells already; a server that is coming is waited for, bounded."""
         if tip not in self._paths.get(branch, ()):
-            self._paths[branch] = tuple(one.entry_id for one in await self._desk.source.messages(tip))
+            self._paths[branch] = tuple(one.entry_id for one in await self._desk.source.messages(tip) if not one.cut)
         if not self.owes(branch) and not await self._erased(branch):
             return
         if self._desk.link.coming:

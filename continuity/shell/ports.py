@@ -53,7 +53,10 @@ class SessionSource(Protocol):
         ...
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
-        """Return the public messages from the root to `tip`, whatever path is active now; none if it is not known."""
+        """Return the public messages from the root to `tip`, whatever path is active now; none if it is not known.
+
+        Answers that were cut off stand between them, marked: `view` does not have them.
+        """
         ...
 
 

@@ -139,7 +139,7 @@ class Session:
             return Prompted(unmirrored(ledger, view), await self._brief(ledger, view, typed=typed))
 
     async def settled(self, anchor: object | None, *, interrupted: bool) -> None:
-        """The agent came to rest after the message `anchor`."""
+        """The agent came to rest after the message `anchor`; `interrupted` when the model failed or was stopped."""
         async with self._boundary():
             self._anchor = anchor or self._anchor
             await self._hold_late()
@@ -149,7 +149,7 @@ class Session:
                 return
             view = await self.desk.source.view(anchor)
             with self._guarded():
-                await self._settle(ledger, view, interrupted=interrupted)
+                await self._settle(ledger, view, interrupted=interrupted and _unanswered(view))
             self._want_server()
 
     async def request(self, reason: str, focus: str | None = None) -> Asked:

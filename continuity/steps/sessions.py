@@ -93,6 +93,7 @@ def work_settled(state: State, row: Row, event: WorkSettled) -> State:
         messages=had.messages + event.messages,
         characters=had.characters + event.characters,
         since_ms=had.since_ms or row.at_ms,
+        unanswered=event.interrupted,
     )
     return replace(settled, gathered=gathered)
 

@@ -10,7 +10,7 @@ import anyio.to_thread
 from continuity.capture import PublicMessage
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed
-from continuity.tau.entries import Entry, Json, MessageKey, context_of, public_messages, receipts_on
+from continuity.tau.entries import Entry, Json, MessageKey, context_of, material, public_messages, receipts_on
 from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot
 from continuity.tau.session_file import SessionFile
 from journal.ids import EntryId, Sha256
@@ -31,12 +31,12 @@ class FileSource:
         return await anyio.to_thread.run_sync(self._view, anchor if isinstance(anchor, MessageKey) else None)
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
-        """Return the public messages from the root to `tip`, which need not be on the active path."""
+        """Return the public messages from the root to `tip`, which need not be on the active path; cut answers between."""
         return await anyio.to_thread.run_sync(self._messages, tip)
 
     def _messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
         self.file.read_new()
-        return public_messages(self.file.path_to(tip))
+        return material(self.file.path_to(tip))
 
     def _view(self, anchor: MessageKey | None) -> PathView:
         self.file.read_new()
@@ -49,11 +49,13 @@ class ToldSource:
 
     def __init__(self) -> None:
         self._view = path_view((), root=None, certain=True)
+        self._path: tuple[Entry, ...] = ()
 
     def tell(self, entries: Sequence[Entry]) -> None:
         """Take over the path that `host.branch_entries` returned at a boundary."""
         root = self._view.root or next((entry.id for entry in entries), None)
         self._view = path_view(entries, root=root, certain=True)
+        self._path = tuple(entries)
 
     async def view(self, anchor: object | None) -> PathView:
         """Return that path; the host's own tip needs no anchor."""
@@ -61,9 +63,9 @@ class ToldSource:
         return self._view
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
-        """Return the public messages up to `tip`, if it is on the path last told."""
-        ends = [n for n, message in enumerate(self._view.public, start=1) if message.entry_id == tip]
-        return self._view.public[: ends[-1]] if ends else ()
+        """Return the public messages up to `tip`, if it is on the path last told; cut answers between."""
+        ends = [n for n, entry in enumerate(self._path, start=1) if entry.id == tip]
+        return material(self._path[: ends[-1]]) if ends else ()
 
 
 class SessionModel:

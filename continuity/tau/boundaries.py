@@ -26,8 +26,8 @@ _OPENINGS: dict[str, OpenReason] = {
 PROMPT_SECONDS = 1.0
 """How long a prompt waits for its boundary beyond the wait for recall; a busy journal goes on without it."""
 
-_CUT = frozenset({"aborted", "error", "length"})
-"""How an assistant's last message ends when somebody or something cut it off."""
+_FAILED = frozenset({"aborted", "error"})
+"""How a run's last message ends when there is no answer. One cut by its length shows that the model is there."""
 _COMPACTIONS: dict[str, CompactionReason] = {"manual": "manual", "threshold": "threshold", "overflow": "overflow"}
 
 
@@ -42,7 +42,7 @@ class TauBoundaries:
         self.link = resident.use(configured)
         self._anchor: MessageKey | None = None
         self._ended = False
-        self._cut = False
+        self._failed = False
         self._unfiled = False
         self._cwd = Path.cwd()
         self.session: Session | None = None
@@ -112,7 +112,7 @@ class TauBoundaries:
 
     async def run_started(self, context: Context) -> None:
         """A run begins; whether it ends by itself is seen at its end."""
-        self._ended = self._cut = False
+        self._ended = self._failed = False
 
     async def retry_announced(self, context: Context) -> None:
         """The same prompt goes on."""
@@ -120,7 +120,7 @@ class TauBoundaries:
     async def message_ended(self, message: Message, context: Context) -> None:
         """The prompt's own message is the boundary: it is on disk, and the model has not been asked."""
         self._anchor = message.key
-        self._cut = message.stop_reason in _CUT
+        self._failed = message.stop_reason in _FAILED
         if not self._insertion.takes(message):
             return
         session = self.session
@@ -153,7 +153,7 @@ class TauBoundaries:
         session = self.session
         if session is None or not self._resident.follow(session, context):
             return
-        settled = partial(session.settled, self._anchor, interrupted=self._cut or not self._ended)
+        settled = partial(session.settled, self._anchor, interrupted=self._failed or not self._ended)
         self._resident.owner.spawn("settled", settled)
 
     async def compaction_started(self, reason: str, context: Context) -> None:

@@ -25,6 +25,9 @@ type Kind = Literal[
 BRIEF_TYPE = "continuity.brief"
 """Custom type of the one message we put into a conversation."""
 
+CUT = frozenset({"aborted", "error", "length"})
+"""Stop reasons of an answer that somebody or something cut off."""
+
 _ROLES: Mapping[str, Kind] = {"user": "user", "assistant": "assistant", "toolResult": "tool", "tool": "tool"}
 _TERMINAL_PREFIX = "Terminal command executed by the user.\n\nCommand:\n```bash\n"
 """How Tau words the user message it makes from `!command`: tool output, not the user's words."""
@@ -39,7 +42,7 @@ class Entry:
     kind: Kind
     timestamp_ms: int
     text: str = ""
-    """Public text only: a user's, or an assistant's that ended with "stop"."""
+    """A user's, an assistant's that ended with "stop", or what there is of one that was cut off; no other."""
     stop_reason: str | None = None
     namespace: str | None = None
     data: Mapping[str, Json] | None = None
@@ -57,7 +60,17 @@ class Entry:
     @property
     def is_public(self) -> bool:
         """Whether this is a public message, the only thing that moves a tip."""
+        return self.is_material and not self.is_cut
+
+    @property
+    def is_material(self) -> bool:
+        """Whether there is text a synthesis may read."""
         return bool(self.text) and not self.text.isspace()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether this is an answer that ends before its end."""
+        return self.stop_reason in CUT
 
 
 class MessageKey(NamedTuple):
@@ -109,15 +122,21 @@ def parse_entry(value: object) -> Parsed:
 
 def public_messages(path: Iterable[Entry]) -> tuple[PublicMessage, ...]:
     """Return the public messages among `path`, in its order."""
-    return tuple(
-        PublicMessage(
-            entry_id=entry.id,
-            role="user" if entry.kind == "user" else "assistant",
-            text=entry.text,
-            at_ms=entry.timestamp_ms,
-        )
-        for entry in path
-        if entry.is_public
+    return tuple(_said(entry) for entry in path if entry.is_public)
+
+
+def material(path: Iterable[Entry]) -> tuple[PublicMessage, ...]:
+    """Return what a synthesis reads of `path`: its public messages, and answers that were cut off, marked as such."""
+    return tuple(_said(entry) for entry in path if entry.is_material)
+
+
+def _said(entry: Entry) -> PublicMessage:
+    return PublicMessage(
+        entry_id=entry.id,
+        role="user" if entry.kind == "user" else "assistant",
+        text=entry.text,
+        at_ms=entry.timestamp_ms,
+        cut=entry.is_cut,
     )
 
 
@@ -161,14 +180,14 @@ def _message(entry_id: str, raw: Mapping[str, Json], message: Mapping[str, Json]
     kind = _ROLES.get(role, "other") if isinstance(role, str) else "other"
     text = _joined_text(message.get("content"))
     stop = _stop_reason(message) if kind == "assistant" else None
-    public = kind == "user" or (kind == "assistant" and stop == "stop")
+    readable = kind == "user" or (kind == "assistant" and (stop == "stop" or stop in CUT))
     hidden = kind == "user" and text.startswith(_TERMINAL_PREFIX)
     entry = Entry(
         id=EntryId(entry_id),
         parent_id=_parent(raw),
         kind="other" if hidden else kind,
         timestamp_ms=at_ms,
-        text=text if public and not hidden else "",
+        text=text if readable and not hidden else "",
         stop_reason=stop,
         in_context=True,
     )

@@ -123,7 +123,8 @@ class WorkSettled(Fact, frozen=True, kw_only=True, tag="work-settled.v1"):
     """The agent came to rest; the row's tip is the newest public message.
 
     `messages` and `characters` count the public messages new since the last
-    row of this kind.
+    row of this kind. `interrupted`: the newest prompt has no answer, for the
+    model failed, somebody stopped it, or the process ended.
     """
 
     messages: Count

@@ -96,6 +96,18 @@ def test_few_new_characters_are_captured_when_their_time_has_come() -> None:
     assert effects(*events, now_ms=at_ms) == (Begin(TIP, "cadence"),)
 
 
+def test_a_turn_without_an_answer_asks_nothing_of_a_model_until_one_has_one() -> None:
+    failed = (*QUIET, settled(), (settled(5_000, messages=1, interrupted=True), NEXT_TIP))
+    assert owed(*failed, now_ms=LATER) == Owed((), None)
+    again = (*failed, (settled(10), EntryId("bb03")))
+    assert effects(*again, now_ms=last_ms(*again)) == (Begin(EntryId("bb03"), "cadence"),)
+
+
+def test_what_a_person_asks_for_after_a_turn_without_an_answer_is_captured() -> None:
+    asked = CaptureRequested(reason="command", focus_sha256=None)
+    assert effects(*QUIET, settled(interrupted=True), asked, now_ms=0) == (Begin(TIP, "command"),)
+
+
 def test_what_was_requested_is_captured_whatever_the_cadence() -> None:
     asked = CaptureRequested(reason="command", focus_sha256=None)
     assert effects(*QUIET, settled(10), asked, now_ms=0) == (Begin(TIP, "command"),)

@@ -50,6 +50,18 @@ def test_a_part_says_who_spoke_and_how_far_it_reaches() -> None:
     ]
 
 
+def test_a_part_says_of_an_answer_that_it_was_cut_off() -> None:
+    half = PublicMessage(EntryId("e1"), "assistant", "I have mended the", 1, cut=True)
+    (chunk,) = chunks([half, message(2, "Go on.")], 1000)
+    assert chunk.text.startswith("An answer that was cut off:\n```text\nI have mended the\n```\n\nThe user said:")
+
+
+@given(st.text(alphabet="ab \n`~", max_size=4000), st.integers(1000, 3000))
+def test_a_cut_answer_makes_no_part_larger_than_asked(text: str, size: int) -> None:
+    half = PublicMessage(EntryId("e1"), "assistant", text, 1, cut=True)
+    assert all(len(chunk.text) <= size for chunk in chunks([*conversation("Do it."), half], size))
+
+
 def test_parts_are_numbered_from_one() -> None:
     assert [chunk.number for chunk in chunks(conversation("x" * 2500), 1000)] == [1, 2, 3]
 

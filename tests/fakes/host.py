@@ -53,8 +53,9 @@ class Conversation:
     def user(self, text: str) -> EntryId:
         return self._say("user", text)
 
-    def assistant(self, text: str) -> EntryId:
-        return self._say("assistant", text)
+    def assistant(self, text: str, *, cut: bool = False) -> EntryId:
+        """An answer, or what there is of one that was `cut` off."""
+        return self._say("assistant", text, cut=cut)
 
     def compact(self) -> EntryId:
         """Fold what is before this; the model no longer sees our briefs of before."""
@@ -79,7 +80,7 @@ class Conversation:
         seen = path[folds[-1] :] if folds else path
         return PathView(
             root=path[0][0] if path else None,
-            public=_public(path),
+            public=tuple(message for message in _said(path) if not message.cut),
             compactions=tuple(name for name, entry in path if entry.compaction),
             receipts=tuple(entry.receipt for _, entry in path if entry.receipt is not None),
             briefs_in_context=frozenset(entry.brief for _, entry in seen if entry.brief is not None),
@@ -88,13 +89,12 @@ class Conversation:
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
         await anyio.lowlevel.checkpoint()
-        return _public(self._path(tip))
+        return _said(self._path(tip))
 
-    def _say(self, role: Literal["user", "assistant"], text: str) -> EntryId:
+    def _say(self, role: Literal["user", "assistant"], text: str, *, cut: bool = False) -> EntryId:
         entry = EntryId(f"{self._name}{len(self._entries) + 1}")
-        return self._add(
-            _Entry(self.tip, PublicMessage(entry_id=entry, role=role, text=text, at_ms=len(self._entries)))
-        )
+        message = PublicMessage(entry_id=entry, role=role, text=text, at_ms=len(self._entries), cut=cut)
+        return self._add(_Entry(self.tip, message))
 
     def _add(self, entry: _Entry) -> EntryId:
         name = EntryId(f"{self._name}{len(self._entries) + 1}")
@@ -110,7 +110,7 @@ class Conversation:
         return upwards[::-1]
 
 
-def _public(path: Sequence[tuple[EntryId, _Entry]]) -> tuple[PublicMessage, ...]:
+def _said(path: Sequence[tuple[EntryId, _Entry]]) -> tuple[PublicMessage, ...]:
     return tuple(entry.message for _, entry in path if entry.message is not None)
 
 

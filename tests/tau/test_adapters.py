@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
-from tau_agent.messages import UserMessage
+from tau_agent.messages import AssistantMessage, TextContent, UserMessage
 from tau_agent.session.entries import (
     CompactionEntry,
     CustomEntry,
@@ -24,7 +25,7 @@ from continuity.shell.ports import PathView, SessionSource
 from continuity.shell.recalling import Composed
 from continuity.tau.adapters import FileSource, ToldSource, details_of
 from continuity.tau.entries import BRIEF_TYPE, MessageKey
-from journal.ids import Sha256
+from journal.ids import EntryId, Sha256
 
 BRIEF = Sha256("ab" * 32)
 
@@ -92,6 +93,52 @@ async def test_only_an_anchor_that_was_found_makes_a_path_certain(source: FileSo
     assert (await source.view(MessageKey("user", "u3", 3))).certain
     assert not (await source.view(MessageKey("user", "u3", 4))).certain
     assert not (await source.view(None)).certain
+
+
+def answer(entry_id: str, parent: str, stop: Literal["stop", "length", "aborted", "error", "toolUse"]) -> SessionEntry:
+    message = AssistantMessage(content=[TextContent(text=entry_id)], stop_reason=stop)
+    return MessageEntry(id=entry_id, parent_id=parent, message=message)
+
+
+@pytest.fixture
+def torn(source: FileSource) -> FileSource:
+    """The same session, going on with answers that were cut off, text before a tool call, and an answer."""
+    more = [
+        answer("long", "u3", "length"),
+        answer("stopped", "long", "aborted"),
+        answer("broken", "stopped", "error"),
+        answer("before a call", "broken", "toolUse"),
+        answer("whole", "before a call", "stop"),
+        answer("last", "whole", "error"),
+    ]
+    with source.file.path.open("a") as file:
+        file.write("".join(entry_to_json_line(entry) for entry in more))
+    return source
+
+
+async def test_an_answer_that_was_cut_off_moves_no_tip(torn: FileSource) -> None:
+    view = await torn.view(None)
+    assert [message.entry_id for message in view.public] == ["u1", "u2", "u3", "whole"]
+    assert view.tip == "whole"
+
+
+async def test_a_synthesis_reads_cut_answers_before_its_tip_and_knows_them(torn: FileSource) -> None:
+    told = ToldSource()
+    await torn.view(None)
+    told.tell(torn.file.active_path().entries)
+    for source in (torn, told):
+        read = await source.messages(EntryId("whole"))
+        assert [(one.text, one.cut) for one in read[3:]] == [
+            ("long", True),
+            ("stopped", True),
+            ("broken", True),
+            ("whole", False),
+        ]
+
+
+async def test_a_path_that_was_not_told_brings_no_message(torn: FileSource) -> None:
+    assert await ToldSource().messages(EntryId("whole")) == ()
+    assert await torn.messages(EntryId("nowhere")) == ()
 
 
 async def test_a_session_without_a_file_yet_is_empty(tmp_path: Path) -> None:
