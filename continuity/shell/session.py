@@ -149,7 +149,7 @@ class Session:
                 return
             view = await self.desk.source.view(anchor)
             with self._guarded():
-                await self._settle(ledger, view, interrupted=interrupted and _unanswered(view))
+                await self._settle(ledger, view, interrupted=interrupted and view.unanswered)
             self._want_server()
 
     async def request(self, reason: str, focus: str | None = None) -> Asked:
