@@ -99,6 +99,13 @@ class BeginCapture(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Keep(msgspec.Struct, frozen=True, kw_only=True):
+    """Begin the capture of a text that no model makes, and finish it at once: the text is in bodies, ready to be sent."""
+
+    begin: BeginCapture
+    text: SynthesisFinished
+
+
 class SubmitWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Commit to sending a finished capture once, through the connection that is up."""
 
@@ -150,6 +157,13 @@ class ResolveCall(msgspec.Struct, frozen=True, kw_only=True):
     reason_sha256: Sha256
 
 
+class EraseBodies(msgspec.Struct, frozen=True, kw_only=True):
+    """Erase kept texts; the rows that name them stay, and say by digest what they were."""
+
+    digests: tuple[Sha256, ...]
+    reason: str
+
+
 class Pause(msgspec.Struct, frozen=True, kw_only=True):
     """Go off the record."""
 
@@ -198,11 +212,13 @@ type Command = (
     | Settle
     | Request
     | BeginCapture
+    | Keep
     | SubmitWrite
     | RecordProbe
     | Adopt
     | Resolve
     | ResolveCall
+    | EraseBodies
     | Pause
     | Resume
     | Observe

@@ -6,13 +6,16 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from continuity import keeping
 from continuity.commands import (
     Adopt,
     BeginCapture,
     CloseSession,
     Command,
     CommandRejected,
+    EraseBodies,
     Fork,
+    Keep,
     Observe,
     Observed,
     OpenSession,
@@ -25,7 +28,7 @@ from continuity.commands import (
     Settle,
     SubmitWrite,
 )
-from continuity.state import Capture, State, our_note
+from continuity.state import Capture, Handoff, State, our_note
 from continuity.verdict import verdict, wanted_of
 from journal.events import (
     BasisTaken,
@@ -56,6 +59,7 @@ from journal.events import (
     WriteAnswered,
     WriteIntended,
 )
+from journal.ids import Sha256
 
 type Events = tuple[Event, ...]
 
@@ -82,10 +86,14 @@ def decide(state: State, command: Command) -> Events:
             return _request(state, command)
         case BeginCapture():
             return _begin(state, command)
+        case Keep():
+            return (*_begin(state, command.begin), command.text)
         case SubmitWrite():
             return (_submit(state, command),)
         case RecordProbe() | Adopt() | Resolve() | ResolveCall():
             return _reconcile(state, command)
+        case EraseBodies():
+            return keeping.erase(state, command)
         case Pause() | Resume():
             return _switch(state, command)
         case Observe():
@@ -120,7 +128,7 @@ def _close(state: State, command: CloseSession) -> Events:
     if state.closed:
         return ()
     unsaved = state.unsaved_tip
-    return (SessionClosed(reason=command.reason, unsaved_tip=unsaved, drained=unsaved is None),)
+    return (SessionClosed(reason=command.reason, unsaved_tip=unsaved, drained=state.drained),)
 
 
 def _settle(state: State, command: Settle) -> Events:
@@ -165,20 +173,28 @@ def _permitted(state: State, reason: str) -> bool:
 
 
 def _begin(state: State, command: BeginCapture) -> Events:
-    """One checkpoint at a time; a finished one that was never sent gives way to a newer tip."""
+    """One checkpoint at a time; a finished one that was never sent gives way to a newer tip.
+
+    What is no checkpoint stands in line: none takes another's place, and none builds on what was said before.
+    """
     known = state.capture(command.capture_id)
     if known is not None:
         raise CommandRejected("begin-capture", f"this tip is already {known.status}")
+    if command.kind != "checkpoint":
+        return (_begun(command),)
     overtaken: list[Event] = []
     for capture in state.captures:
-        if capture.kind != command.kind:
+        if capture.kind != "checkpoint":
             continue
         if capture.status in ("begun", "intended"):
             raise CommandRejected("begin-capture", f"another capture is {capture.status}")
         if capture.status == "ready":
             overtaken.append(CaptureSuperseded(capture_id=capture.capture_id, by_tip=command.source_tip))
-    basis = state.handoff
-    begun = CaptureBegun(
+    return (*overtaken, _begun(command, state.handoff, state.gathered.focus_sha256))
+
+
+def _begun(command: BeginCapture, basis: Handoff | None = None, focus: Sha256 | None = None) -> CaptureBegun:
+    return CaptureBegun(
         capture_id=command.capture_id,
         attempt=1,
         kind=command.kind,
@@ -187,9 +203,8 @@ def _begin(state: State, command: BeginCapture) -> Events:
         reason=command.reason,
         prior_sha256=basis.sha256 if basis else None,
         prior_tip=basis.tip if basis else None,
-        focus_sha256=state.gathered.focus_sha256,
+        focus_sha256=focus,
     )
-    return (*overtaken, begun)
 
 
 def _submit(state: State, command: SubmitWrite) -> WriteIntended:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from continuity.state import Capture, State
+from journal.events.capture import CaptureKind
 from journal.ids import CaptureId, ConnectionId, EntryId, Sha256
 
 type Lane = Literal["recall", "reconcile", "capture"]
@@ -117,19 +118,38 @@ type Turn = tuple[Effect | None, int | None]
 
 
 def _capture_lane(state: State, policy: Policy, now_ms: int) -> Turn:
-    """A begun capture first, then a ready one, then what was gathered."""
-    checkpoints = [c for c in state.captures if c.status in ("begun", "ready", "intended")]
-    for capture in checkpoints:
-        if capture.status == "begun":
+    """One thing at a time: a person's note first, for no model is asked for it; then the checkpoint.
+
+    What has to wait, for a model or a server that failed, keeps nothing else waiting.
+    """
+    if any(c.status == "intended" for c in state.captures):
+        return None, None
+    turns = (_ready(state, policy, now_ms, "note"), _checkpoint(state, policy, now_ms))
+    effect = next((effect for effect, _ in turns if effect is not None), None)
+    times = [at_ms for _, at_ms in turns if at_ms is not None]
+    return (effect, None) if effect is not None else (None, min(times, default=None))
+
+
+def _checkpoint(state: State, policy: Policy, now_ms: int) -> Turn:
+    """A begun one first, then a ready one, then what was gathered."""
+    for capture in state.captures:
+        if capture.kind == "checkpoint" and capture.status == "begun":
             at_ms = _after(capture.failed_ms, SYNTHESIS_BACKOFF_MS, capture.failures, now_ms)
             effect = Synthesise(capture.capture_id, capture.failures)
             return (effect, None) if at_ms <= now_ms else (None, at_ms)
-        if capture.status == "ready" and policy.connection is not None:
-            at_ms = _next_attempt(capture, now_ms)
-            return (Submit(capture.capture_id, capture.attempt), None) if at_ms <= now_ms else (None, at_ms)
-        if capture.status == "intended":
-            return None, None
-    return _gathered(state, now_ms)
+    turn = _ready(state, policy, now_ms, "checkpoint")
+    return turn if turn != (None, None) else _gathered(state, now_ms)
+
+
+def _ready(state: State, policy: Policy, now_ms: int, kind: CaptureKind) -> Turn:
+    """The oldest of a kind that may be sent now, or when the first may be; without a server none."""
+    if policy.connection is None:
+        return None, None
+    waiting = [(_next_attempt(c, now_ms), c) for c in state.captures if (c.kind, c.status) == (kind, "ready")]
+    if not waiting:
+        return None, None
+    may = next((c for at_ms, c in waiting if at_ms <= now_ms), None)
+    return (Submit(may.capture_id, may.attempt), None) if may is not None else (None, min(at for at, _ in waiting))
 
 
 def _next_attempt(capture: Capture, now_ms: int) -> int:

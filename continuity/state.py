@@ -33,6 +33,10 @@ PENDING: frozenset[Status] = frozenset({"intended", "in_doubt", "conflicted"})
 """Statuses of a write whose outcome somebody still has to find out."""
 
 
+OWED: frozenset[Status] = frozenset({"begun", "ready", "intended", "in_doubt"})
+"""Statuses of what is to be stored and is not known to be."""
+
+
 class Progress(msgspec.Struct, frozen=True):
     """How far the synthesis of one capture has read."""
 
@@ -175,6 +179,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Captures that are not settled for good, oldest first."""
     checkpoint: Capture | None = None
     """The newest confirmed checkpoint."""
+    noted: Capture | None = None
+    """The note that was confirmed last; it is no checkpoint, and nothing is built on it."""
     handoff: Handoff | None = None
     connection: MemoryConnected | None = None
     compaction_entry: EntryId | None = None
@@ -186,19 +192,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return next((c for c in self.captures if c.capture_id == capture_id), None)
 
     def capture(self, capture_id: CaptureId) -> Capture | None:
-        """The live capture or the current checkpoint with this identity."""
-        live = self.live(capture_id)
-        if live is not None:
-            return live
-        if self.checkpoint is not None and self.checkpoint.capture_id == capture_id:
-            return self.checkpoint
-        return None
+        """The live capture with this identity, or the current checkpoint or newest note if it has it."""
+        known = (self.live(capture_id), self.checkpoint, self.noted)
+        return next((c for c in known if c is not None and c.capture_id == capture_id), None)
 
     @property
     def unsaved_tip(self) -> EntryId | None:
         """The newest tip whose knowledge is not known to be stored; None when nothing is owed."""
-        owed = [c.source_tip for c in self.captures if c.status in ("begun", "ready", "intended", "in_doubt")]
+        owed = [c.source_tip for c in self.captures if c.kind == "checkpoint" and c.status in OWED]
         return self.gathered.tip or (owed[-1] if owed else None)
+
+    @property
+    def drained(self) -> bool:
+        """Whether everything that was to be stored is known to be, or known not to be."""
+        return self.unsaved_tip is None and all(c.status not in OWED for c in self.captures)
 
     @property
     def pending(self) -> tuple[Capture, ...]:

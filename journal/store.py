@@ -35,7 +35,7 @@ from journal.errors import (
     VersionConflict,
 )
 from journal.events import WriteIntended
-from journal.ids import BranchId, JournalId, SessionId, Sha256
+from journal.ids import BranchId, CaptureId, JournalId, SessionId, Sha256
 from journal.row import FIRST_BRANCH, BranchRow, Header, Record, Row
 from journal.seal import seal
 from journal.statements import INSERT_BRANCH, Statement, Value, erasing, inserting, keeping
@@ -213,6 +213,12 @@ class Journal:
         with disk.explained(self.path):
             found = await self._query("SELECT text FROM bodies WHERE digest = ?", (bytes.fromhex(digest),))
         return str(found[0][0]) if found else None
+
+    async def submitted(self, capture: CaptureId) -> bool:
+        """Return whether a write of `capture` was ever committed to, on whatever branch."""
+        self._refuse_closed()
+        with disk.explained(self.path):
+            return bool(await self._query("SELECT 1 FROM submissions WHERE capture = ? LIMIT 1", (capture,)))
 
     async def refresh(self) -> None:
         """Read the branches and their heads again, as after a failed append.

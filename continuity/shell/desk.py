@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from continuity.checkout import Filed
 from continuity.commands import Command, CommandRejected, Observe, Observed
-from continuity.profile import GitFacts, Profile
+from continuity.profile import Profile
 from continuity.shell.clock import Clock
 from continuity.shell.git import git_facts
 from continuity.shell.ledger import Ledger
@@ -16,6 +17,7 @@ from continuity.shell.link import MemoryLink
 from continuity.shell.opening import trouble
 from continuity.shell.ports import Model, SessionSource, Voice
 from continuity.shell.settings import Settings
+from continuity.state import Capture, State
 from journal.chain import body_digest
 from journal.codec import clean
 from journal.errors import JournalError
@@ -46,8 +48,10 @@ class Desk:
     model: Model
     voice: Voice
     ledger: Ledger | None = None
-    checkout: Callable[[Profile], Awaitable[tuple[Profile, GitFacts | None]]] = git_facts
+    checkout: Callable[[Profile], Awaitable[Filed]] = git_facts
     """Tells what a coding checkpoint says of its checkout, and how it is filed."""
+    filed: Filed | None = None
+    """How the newest checkpoint of this process was filed."""
     waiting: list[Observed] = field(default_factory=list[Observed])
     """Facts from before the journal was made."""
     dropped: int = 0
@@ -62,6 +66,8 @@ class Desk:
     _pinned: bool = False
     trouble: str | None = None
     """Why recording stopped, in words for a person, until it goes on."""
+    wake: Callable[[], None] = lambda: None
+    """Makes whoever performs what is owed look again; where nobody does, nothing."""
 
     async def apply(
         self,
@@ -193,6 +199,15 @@ class Desk:
             "See /bm-status; check space and rights of its folder with `continuity paths`.",
             "error",
         )
+
+    def state(self, branch: BranchId) -> State | None:
+        """Return a branch's state, or None without a journal."""
+        return self.ledger.states.get(branch) if self.ledger is not None else None
+
+    def live(self, identity: CaptureId, branch: BranchId) -> Capture | None:
+        """Return a branch's capture that is not settled for good, if it has it."""
+        state = self.state(branch)
+        return state.live(identity) if state is not None else None
 
     async def body(self, digest: Sha256 | None) -> str | None:
         """Return a kept text, or None when there is none or it was erased."""

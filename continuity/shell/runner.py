@@ -12,7 +12,7 @@ import anyio
 from continuity import due as owing
 from continuity.commands import CloseSession, CommandRejected
 from continuity.due import Begin, Policy, Prefetch, Probe, Submit, Synthesise, due
-from continuity.shell import capturing, reconciling
+from continuity.shell import capturing, reconciling, synthesising
 from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
@@ -58,6 +58,7 @@ class Runner:
         """Whether the journal there is has been looked at; before that it is not known what is owed."""
         self.closed = False
         desk.link.listen(self.wake)
+        desk.wake = self.wake
 
     def wake(self) -> None:
         """Look again at what is owed."""
@@ -229,7 +230,7 @@ class Runner:
                 await self.adopter.before_capture(branch, effect.tip)
                 await capturing.begin(self.desk, effect, branch)
             case Synthesise():
-                await capturing.synthesise(self.desk, effect, branch)
+                await synthesising.synthesise(self.desk, effect, branch)
             case Submit():
                 await capturing.submit(self.desk, effect, branch)
             case Probe():

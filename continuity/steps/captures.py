@@ -82,10 +82,15 @@ def synthesis_finished(state: State, row: Row, event: SynthesisFinished) -> Stat
 
 
 def synthesis_failed(state: State, row: Row, event: SynthesisFailed) -> State:
-    """A handoff that was finished and is gone is made anew, from the root: nothing of it can be trusted to be there."""
+    """A handoff that was finished and is gone is made anew, from the root: nothing of it can be trusted to be there.
+
+    What no model made cannot be made anew.
+    """
     capture = state.live(event.capture_id)
     if capture is None:
         return state
+    if capture.kind != "checkpoint":
+        return removed(state, capture.capture_id)
     failed = replace(capture, failures=capture.failures + 1, failed_ms=row.at_ms, code=event.error)
     if capture.status == "ready":
         failed = replace(failed, status="begun", progress=None, handoff_sha256=None)

@@ -71,8 +71,10 @@ def _confirmed(state: State, capture: Capture) -> State:
     """
     confirmed = replace(capture, status="confirmed")
     after = removed(state, capture.capture_id)
+    if capture.kind != "checkpoint":
+        return replace(after, noted=confirmed) if capture.kind == "note" else after
     current = state.checkpoint
-    if capture.kind != "checkpoint" or (current is not None and current.begun_position > capture.begun_position):
+    if current is not None and current.begun_position > capture.begun_position:
         return after
     owed = Gathered() if after.gathered.tip == confirmed.source_tip else after.gathered
     kept = tuple(c for c in after.captures if not _contained(c, confirmed))
@@ -132,16 +134,18 @@ def _higher(one: Evidence | None, other: Evidence) -> Evidence:
 
 
 def _checked(state: State, event: CaptureProbed) -> State:
-    """A read of the confirmed checkpoint raises its evidence; its labels have events of their own."""
-    current = state.checkpoint
-    if current is None or current.capture_id != event.capture_id:
-        return state
-    seen = our_note(current, event)
-    if event.verdict != "present_same" or seen is None:
+    """A read of what is confirmed raises its evidence; its labels have events of their own."""
+    current = state.capture(event.capture_id)
+    seen = our_note(current, event) if current is not None else None
+    if event.verdict != "present_same" or current is None or seen is None:
         return state
     proof = _higher(current.evidence, _rung(seen))
-    raised = replace(current, evidence=proof, checksum=seen.checksum, verdict=event.verdict)
-    return replace(state, checkpoint=raised)
+    return _known(state, replace(current, evidence=proof, checksum=seen.checksum, verdict=event.verdict))
+
+
+def _known(state: State, capture: Capture) -> State:
+    """What more is known of a confirmed capture, put where it is kept."""
+    return replace(state, noted=capture) if capture.kind == "note" else replace(state, checkpoint=capture)
 
 
 def receipt_adopted(state: State, row: Row, event: ReceiptAdopted) -> State:
@@ -187,8 +191,8 @@ def _relabel(
     edited: bool = False,
     file_path: str | None = None,
 ) -> State:
-    current = state.checkpoint
-    if current is None or current.capture_id != capture_id:
+    current = state.capture(capture_id)
+    if current is None or current.status != "confirmed":
         return state
     labelled = replace(
         current,
@@ -196,14 +200,14 @@ def _relabel(
         edited=current.edited or edited,
         file_path=file_path or current.file_path,
     )
-    return replace(state, checkpoint=labelled)
+    return _known(state, labelled)
 
 
 def note_withdrawn(state: State, row: Row, event: NoteWithdrawn) -> State:
-    current = state.checkpoint
-    if current is None or current.capture_id != event.capture_id:
+    current = state.capture(event.capture_id)
+    if current is None or current.status != "confirmed":
         return state
-    return replace(state, checkpoint=None)
+    return replace(state, noted=None) if current.kind == "note" else replace(state, checkpoint=None)
 
 
 def capture_resolved(state: State, row: Row, event: CaptureResolved) -> State:

@@ -1,0 +1,131 @@
+"""Makes a checkpoint's handoff: reads what is new, asks the model part by part, keeps each part. It sends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+
+from continuity import handoff
+from continuity.capture import PublicMessage
+from continuity.commands import Observe
+from continuity.due import Synthesise
+from continuity.handoff import Chunk, Handoff, HandoffRefused, Through
+from continuity.privacy import RULE_SET_VERSION
+from continuity.shell.desk import Desk, kept
+from continuity.shell.ports import ModelFailed
+from continuity.shell.screening import screened
+from continuity.state import Capture
+from journal.events import SynthesisAdvanced, SynthesisFailed, SynthesisFinished
+from journal.ids import BranchId
+
+HANDOFF_LIMIT_CHARS = 40_000
+"""A longer answer is no handoff."""
+
+
+async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
+    """Fold what is new into the handoff, part by part; each part is kept, so no failure makes it be read again."""
+    capture = desk.live(effect.capture_id, branch)
+    if capture is None:
+        return
+    synthesis = _Synthesis(desk, capture, branch)
+    try:
+        with anyio.fail_after(desk.settings.summary_timeout_seconds):
+            await synthesis.fold()
+    except (ModelFailed, TimeoutError) as error:
+        code = error.code if isinstance(error, ModelFailed) else "timeout"
+        failed = SynthesisFailed(capture_id=capture.capture_id, error=code, model_calls=synthesis.calls)
+        await desk.note(failed, branch=branch)
+        desk.voice.say(
+            "synthesis",
+            f"Continuity could not make a checkpoint ({code}); the last one stands, and it will be tried again later.",
+            "warning",
+        )
+
+
+class _Synthesis:
+    """One run at one capture's handoff, and what it costs."""
+
+    def __init__(self, desk: Desk, capture: Capture, branch: BranchId) -> None:
+        self._desk = desk
+        self._capture = capture
+        self._branch = branch
+        self._done = capture.progress.chunks if capture.progress else 0
+        self._tokens = (0, 0)
+        self._maskings = 0
+        self._model: str | None = None
+        self.calls = 0
+
+    async def fold(self) -> None:
+        """Go through the parts not read yet; the last one finishes the capture.
+
+        Raises:
+            ModelFailed: The model gave no handoff; what was folded before is recorded.
+        """
+        capture, progress = self._capture, self._capture.progress
+        messages = await self._desk.source.messages(capture.source_tip)
+        if not messages or messages[-1].entry_id != capture.source_tip:
+            raise ModelFailed("nothing-to-read")  # a tip that was not read is not saved
+        prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
+        if prior is None:
+            progress, self._done = None, 0  # nothing was folded yet, or its text was erased: all is read again
+        covered = 0 if prior is None else _covered(messages, capture)
+        masked, self._maskings = await screened(self._desk, capture, messages, covered)
+        after = Through(progress.through_entry, progress.through_offset) if progress else None
+        focus = await self._desk.body(capture.focus_sha256)
+        parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))
+        newest = handoff.newest_request(masked)
+        for number, part in enumerate(parts, start=1):
+            made = await self._ask(handoff.request(part, prior=prior, newest=newest, focus=focus))
+            prior = handoff.kept_text(made)
+            self._done += 1
+            if number < len(parts):
+                await self._advance(part, prior)
+        if prior is None:
+            raise ModelFailed("nothing-to-read")
+        await self._finish(prior)
+
+    async def _ask(self, text: str) -> Handoff:
+        self.calls += 1
+        answer = await self._desk.model.summarize(
+            text, instructions=handoff.INSTRUCTIONS, timeout=self._desk.settings.summary_timeout_seconds
+        )
+        self._tokens = (self._tokens[0] + answer.tokens_in, self._tokens[1] + answer.tokens_out)
+        self._model = answer.model[:200]
+        made = handoff.accept_handoff(answer.text, HANDOFF_LIMIT_CHARS)
+        if isinstance(made, HandoffRefused):
+            raise ModelFailed(made.reason)
+        self._maskings += made.maskings
+        return made
+
+    async def _advance(self, part: Chunk, text: str) -> None:
+        digest, bodies = kept(text)
+        advanced = SynthesisAdvanced(
+            capture_id=self._capture.capture_id,
+            through_entry=part.through_entry,
+            through_offset=part.through_offset,
+            handoff_sha256=digest,
+            chunks=self._done,
+        )
+        await self._desk.apply(Observe(advanced), branch=self._branch, bodies=bodies)
+
+    async def _finish(self, text: str) -> None:
+        digest, bodies = kept(text)
+        finished = SynthesisFinished(
+            capture_id=self._capture.capture_id,
+            handoff_sha256=digest,
+            characters=len(text),
+            chunks=self._done,
+            maskings=self._maskings,
+            rule_set=RULE_SET_VERSION,
+            model=self._model,
+            tokens_in=self._tokens[0],
+            tokens_out=self._tokens[1],
+        )
+        await self._desk.apply(Observe(finished), branch=self._branch, bodies=bodies)
+
+
+def _covered(messages: Sequence[PublicMessage], capture: Capture) -> int:
+    """How many messages the prior handoff covers; none, if that handoff's tip is not on this path."""
+    places = (index + 1 for index, message in enumerate(messages) if message.entry_id == capture.prior_tip)
+    return next(places, 0)
