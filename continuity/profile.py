@@ -45,6 +45,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     checkpoint_folder: str
     placement_conventions: str | None = None
+    unapproved: str | None = None
+    """The checkout around the folder, when checkouts are approved and this one is not."""
 
     @property
     def note_type(self) -> Literal["session", "coding_session"]:

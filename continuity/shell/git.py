@@ -1,74 +1,113 @@
-"""Asks git what a coding checkpoint must say about its checkout: bounded, without a shell, changing nothing."""
+"""Asks git what a coding checkpoint must say about its checkout: bounded, without a shell, changing nothing.
+
+What is asked reads neither index nor objects, so no hook, monitor, filter or
+pager that a repository's own configuration names is ever run; the few that
+could be are switched off besides, and git may speak to no other machine.
+"""
 
 from __future__ import annotations
 
-import subprocess
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
+import anyio.to_thread
 from msgspec.structs import replace
 
-from continuity.memory.errors import CommandRefused
-from continuity.memory.server import resolve_command
-from continuity.profile import GitFacts, Profile
+from continuity.checkout import Filed, Remote, Said, Trouble, filed, remote
+from continuity.profile import Profile
+from continuity.shell.checkouts import nearest_checkout
 from continuity.shell.config import environment
+from continuity.shell.programs import Program, program
+from continuity.shell.pulls import pull_request
 
 SECONDS = 5.0
 """The bound of all questions together."""
 
-_QUESTIONS = {
-    "root": ("rev-parse", "--show-toplevel"),
-    "branch": ("symbolic-ref", "--short", "HEAD"),
-    "sha": ("rev-parse", "--verify", "HEAD"),
+_QUIET = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",  # of a partial clone, which fetches objects through a program that it names
+    "GIT_ALLOW_PROTOCOL": "none",  # for a git that does not know the line before
 }
+_HARMLESS = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
-async def git_facts(profile: Profile) -> tuple[Profile, GitFacts | None]:
-    """Return the profile a checkpoint is filed under now, and what git said.
+class Git(NamedTuple):
+    """Git, asked about one approved root."""
 
-    A coding checkpoint needs root, branch and commit. Without them (no git, an
-    unborn or detached head, no answer in time) it is filed as general work of
-    the same scope, so nothing is lost and nothing is claimed.
+    program: Program
+    root: str
+
+    async def told(self, *arguments: str) -> str | None:
+        """Return one answer, or None where git has none."""
+        said = await self.program.answer(*_HARMLESS, "-C", self.root, *arguments)
+        return said.decode("utf-8", "replace").removesuffix("\n") if said is not None else None
+
+    async def said(self) -> Said:
+        """Return everything a checkpoint needs."""
+        toplevel = await self.told("rev-parse", "--show-toplevel")
+        if toplevel is None or not _same_folder(toplevel, self.root):
+            return Said(at_root=None if toplevel is None else False)
+        return Said(
+            at_root=True,
+            head=await self.told("symbolic-ref", "--quiet", "HEAD"),
+            sha=await self.told("rev-parse", "--quiet", "--verify", "HEAD"),
+            remotes=_remotes(await self.told("config", "--null", "--get-regexp", r"^remote\..*\.url$")),
+        )
+
+
+async def git_facts(profile: Profile) -> Filed:
+    """Return how a checkpoint of `profile` is filed now, with its pull request if one can be had.
+
+    A coding checkpoint needs root, branch and commit. Without them it is filed
+    as general work of the same scope, so nothing is lost and nothing is claimed.
     """
     if profile.kind != "coding" or profile.root is None:
-        return profile, None
-    told = await _told(profile.root)
-    if len(told) < len(_QUESTIONS) or not all(told.values()):
-        return replace(profile, kind="general"), None
-    return profile, GitFacts(root=told["root"], branch=told["branch"], sha=told["sha"])
+        return Filed(profile=profile)
+    environ, root = environment(), Path(profile.root)
+    said = await _said(profile.cwd, root, environ)
+    found = filed(profile, said)
+    if found.git is None:
+        return found
+    known = await pull_request(profile, found.git.branch, said.remotes, environ)
+    return replace(found, git=replace(found.git, pull_request=known))
 
 
-async def _told(root: str) -> Mapping[str, str]:
-    """Every answer that came in time. The git asked is found outside the checkout, once for all questions."""
-    environ = environment()
-    told: dict[str, str] = {}
-    try:
-        git = resolve_command("git", environ.get("PATH", ""), Path(root))
-    except CommandRefused:
-        return told
-    env = _child_environment(environ)
+async def _said(cwd: str, root: Path, environ: Mapping[str, str]) -> Said:
+    """What git says of `root`, unless it need not be asked."""
+    trouble = await anyio.to_thread.run_sync(_trouble, Path(cwd), root)
+    if trouble is not None:
+        return Said(trouble=trouble)
+    found = program("git", environ, root, **_QUIET)
+    if found is None:
+        return Said(trouble="no-git")
     with anyio.move_on_after(SECONDS):
-        for name, arguments in _QUESTIONS.items():
-            told[name] = await _asked([git, "-C", root, *arguments], env)
-    return told
+        return await Git(found, str(root)).said()
+    return Said(trouble="no-answer")
 
 
-def _child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What git inherits: nothing that names another repository or configuration, asks anybody or writes an index.
+def _trouble(cwd: Path, root: Path) -> Trouble | None:
+    """Whether `root` is gone, or `cwd` is another repository's, into which nobody looks: it is not approved."""
+    if not os.path.isdir(root):  # noqa: PTH112 -- says no where looking is denied, and raises nothing
+        return "no-folder"
+    around = nearest_checkout(cwd)
+    return "nested" if around is not None and around != root and around.is_relative_to(root) else None
 
-    All of git's own variables are left out rather than a list of them: a trace file or a replaced part of git is one.
-    """
-    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
-
-async def _asked(command: list[str], env: Mapping[str, str]) -> str:
-    """One answer, or nothing. The child is gone when this returns, also when it was cancelled."""
+def _same_folder(one: str, other: str) -> bool:
+    """Whatever way of writing it a link, a mount or a file system without capitals allows."""
     try:
-        done = await anyio.run_process(
-            command, check=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
-        )
+        return os.path.samefile(one, other)  # noqa: PTH121 -- as above
     except OSError:
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+        return False
+
+
+def _remotes(listed: str | None) -> tuple[Remote, ...]:
+    """The remotes of a listing: key and URL on lines of their own, each pair ended by a zero byte."""
+    pairs = (entry.partition("\n") for entry in (listed or "").split("\0"))
+    return tuple(
+        remote(key.removeprefix("remote.").removesuffix(".url"), url) for key, newline, url in pairs if newline
+    )

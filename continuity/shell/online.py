@@ -19,6 +19,7 @@ import anyio.to_thread
 from msgspec.structs import replace
 
 from continuity.capture import PublicMessage
+from continuity.checkout import Filed
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.due import Submit
 from continuity.memory.liveness import identify
@@ -272,12 +273,12 @@ class _Told(NoSession):
         times = (metadata.get("started"), metadata.get("ended"))
         self._times = [round(datetime.fromisoformat(each).timestamp() * 1000) for each in times if each]
 
-    async def checkout(self, profile: Profile) -> tuple[Profile, GitFacts | None]:
+    async def checkout(self, profile: Profile) -> Filed:
         """The checkout as it was; whatever is checked out there today, the work was not done on it."""
         branch, sha = self._metadata.get("branch"), self._metadata.get("git_sha")
         if profile.kind != "coding" or profile.root is None or branch is None or sha is None:
-            return replace(profile, kind="general"), None
-        return profile, GitFacts(root=profile.root, branch=branch, sha=sha)
+            return Filed(profile=replace(profile, kind="general"))
+        return Filed(profile=profile, git=GitFacts(root=profile.root, branch=branch, sha=sha))
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
         return tuple(PublicMessage(entry_id=tip, role="assistant", text="", at_ms=at_ms) for at_ms in self._times)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from msgspec.structs import replace
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from continuity.places import expanded
 from continuity.profile import Profile, Repository, folder_fault, route
+from continuity.shell.checkouts import nearest_checkout
+
+_ELSEWHERE = re.compile(r"[A-Za-z]:[\\/]|[\\/]{2}")
+"""A drive or a share: Windows' way to name a place, which means another one here, or none."""
 
 
 def _folder(value: str) -> str:
@@ -21,7 +27,11 @@ def _folder(value: str) -> str:
 
 
 def _root(value: str) -> str:
-    if not PurePath(value).is_absolute() and not value.startswith("~/"):
+    if _ELSEWHERE.match(value):
+        raise PydanticCustomError(
+            "root", "must be a path of this system, such as /home/you/code; see `pwd` in the checkout"
+        )
+    if not PurePath(value).is_absolute() and value != "~" and not value.startswith("~/"):
         raise PydanticCustomError("root", "must be an absolute path")
     return value
 
@@ -35,6 +45,7 @@ def _single_line(value: str) -> str:
 type Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_single_line)]
 type Folder = Annotated[str, AfterValidator(_folder)]
 type Conventions = Annotated[str, Field(max_length=4000)]
+type Switch = Annotated[bool, Strict()]
 type ReadProjects = Annotated[tuple[Name, ...], Field(max_length=6)]
 type Seconds = Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)]
 type Wait = Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)]
@@ -78,11 +89,11 @@ class Settings(_Model):
     project: Name | None = None
     read_projects: ReadProjects = ()
     repositories: Annotated[tuple[RepositorySettings, ...], Field(max_length=200)] = ()
-    auto_recall: bool = True
-    capture_knowledge: bool = True
-    checkpoint_on_compact: bool = True
-    summarize_on_shutdown: bool = True
-    capture_transcript: bool = False
+    auto_recall: Switch = True
+    capture_knowledge: Switch = True
+    checkpoint_on_compact: Switch = True
+    summarize_on_shutdown: Switch = True
+    capture_transcript: Switch = False
     capture_folder: Folder = "tau/transcripts"
     checkpoint_folder: Folder | None = None
     placement_conventions: Conventions | None = None
@@ -100,9 +111,9 @@ class Settings(_Model):
     tools: tuple[Name, ...] | None = None
     env: dict[Name, str] = {}
     summary_model: Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", max_length=200)] | None = None
-    keep_bodies: bool = True
+    keep_bodies: Switch = True
     retention_days: Annotated[int, Field(ge=1, le=36500)] | None = None
-    mask_candidates: bool = True
+    mask_candidates: Switch = True
 
     @model_validator(mode="after")
     def _roots_differ(self) -> Self:
@@ -118,8 +129,9 @@ class Settings(_Model):
 
     def profile(self, cwd: Path, home: Path) -> Profile:
         """Return the profile of work in `cwd`. Symbolic links are followed, so a link to a checkout is the checkout."""
-        return route(
-            cwd.resolve(),
+        where = cwd.resolve()
+        found = route(
+            where,
             repositories=tuple(_approved(self.repositories, home)),
             project=self.project,
             read_projects=self.read_projects,
@@ -127,6 +139,12 @@ class Settings(_Model):
             checkpoint_folder=self.checkpoint_folder,
             placement_conventions=self.placement_conventions,
         )
+        around = nearest_checkout(where, home.resolve()) if self.repositories else None
+        return found if around is None or str(around) == found.root else replace(found, unapproved=str(around))
+
+
+class CompatibleSettings(Settings, strict=False):
+    """The same out of the file of Basic Memory's own extension, which takes a number that is written as text."""
 
 
 def _approved(repositories: Sequence[RepositorySettings], home: Path) -> list[Repository]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from continuity.checkout import around
 from continuity.shell.desk import Desk
 from continuity.shell.session import Session
 from continuity.tau import host
@@ -73,6 +74,9 @@ class TauBoundaries:
                 "Continuity: no project is configured, so nothing is saved or recalled automatically. "
                 f"Set `project` in {self._configured.places.settings}.",
             )
+        surroundings = around(session.desk.profile)
+        if surroundings is not None:
+            self._resident.presence.say("work", f"Continuity: {surroundings}.")
         self._resident.owner.spawn("start", partial(self._start, session, _OPENINGS.get(reason, "startup")))
 
     async def _start(self, session: Session, reason: OpenReason) -> None:

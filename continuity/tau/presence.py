@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from continuity.shell.desk import PINNING
+from continuity.checkout import around, explained
+from continuity.shell.desk import PINNING, Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Second, Session
@@ -92,6 +93,7 @@ def _session(session: Session, now_ms: int) -> list[str]:
     project = desk.profile.project
     where = f"{project}, folder {desk.profile.checkpoint_folder}" if project else "no project configured: tools only"
     lines = [f"  level        {_LEVELS[session.host.level]}", f"  destination  {where} ({desk.profile.kind} work)"]
+    lines += [f"  work         {sentence}" for sentence in _explained(desk)]
     if desk.trouble is not None:
         lines.append(f"  recording    stopped: {desk.trouble}")
     if desk.missing:
@@ -110,6 +112,15 @@ def _session(session: Session, now_ms: int) -> list[str]:
         lines += _unsettled(desk.ledger.states.values(), now_ms)
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
     return [*lines, f"  switches     {_switches(session)}"]
+
+
+def _explained(desk: Desk) -> Iterator[str]:
+    """What of this work's filing is not as a person may expect, as far as it is known by now."""
+    surroundings, filed = around(desk.profile), desk.filed
+    if surroundings is not None and (filed is None or filed.why != "nested"):
+        yield surroundings
+    if filed is not None:
+        yield from explained(filed)
 
 
 def _waiting_for(second: Second) -> str:

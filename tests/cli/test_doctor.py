@@ -489,3 +489,31 @@ def test_projects_that_are_not_told_are_looked_at(online: Online) -> None:
     online.fake.faults(list_memory_projects=["rpc-error"])
     found = online.results()
     assert (found["server"], found["projects"]) == ("ok", "warn")
+
+
+def approved(root: Path) -> dict[str, str]:
+    return {"root": str(root), "repository": "ada/one", "project": "main"}
+
+
+def test_a_worktree_that_is_not_approved_is_told_from_one_that_is_and_only_where_checkouts_are_approved(
+    machine: Machine,
+) -> None:
+    write(machine.work / ".git", "gitdir: elsewhere\n")
+    assert "work" not in machine.results()
+    machine.settings(repositories=[approved(machine.root / "home")])
+    assert machine.results() == WELL | {"work": "warn"}
+    machine.settings(repositories=[approved(machine.work)])
+    assert machine.results() == WELL
+
+
+def test_a_repository_inside_an_approved_checkout_is_named(machine: Machine) -> None:
+    write(machine.work / ".git", "gitdir: elsewhere\n")
+    machine.settings(repositories=[approved(machine.root)])
+    (told,) = [check for check in machine.doctor("--json").json["checks"] if check["name"] == "work"]
+    assert "a repository of its own inside the approved checkout of ada/one" in told["found"]
+
+
+def test_an_approved_root_that_is_gone_is_named_by_its_key(machine: Machine) -> None:
+    machine.settings(repositories=[approved(machine.work), approved(machine.root / "gone")])
+    (told,) = [check for check in machine.doctor("--json").json["checks"] if check["name"] == "roots"]
+    assert told["found"] == "no folder is where these say: repositories.1"

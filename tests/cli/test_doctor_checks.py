@@ -19,6 +19,7 @@ from continuity.cli.doctor.checks import (
     of_state,
     of_tau,
     of_tools,
+    of_work,
 )
 from continuity.cli.doctor.facts import (
     Asked,
@@ -326,3 +327,16 @@ def test_a_misspelt_project_is_guessed(name: str, guess: str) -> None:
     assert check.result == "fail"
     assert guess in (check.remedy or "")
     assert ("did you mean" in (check.remedy or "")) == bool(guess)
+
+
+def test_a_checkout_around_the_folder_that_is_not_approved_is_said_with_what_approves_it() -> None:
+    (check,) = of_work(SETTINGS._replace(surroundings="the checkout /w/tree is not approved"))
+    assert (check.name, check.result, check.remedy) == ("work", "warn", "continuity setup")
+    assert check.found == "the checkout /w/tree is not approved"
+    assert list(of_work(SETTINGS)) == []
+
+
+def test_approved_roots_that_are_gone_are_named_by_their_place_in_the_settings() -> None:
+    (check,) = of_work(SETTINGS._replace(gone=("repositories.0", "repositories.2")))
+    assert (check.name, check.result) == ("roots", "warn")
+    assert check.found.endswith("repositories.0, repositories.2")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from continuity.checkout import Filed
 from continuity.profile import GitFacts, Profile
 from continuity.shell.git import git_facts
 from journal.events import RecallAnswered
@@ -60,15 +61,16 @@ def executable(path: Path, text: str) -> Path:
 
 async def test_git_tells_root_branch_and_commit(checkout: Path) -> None:
     told = GitFacts(root=str(checkout), branch="peg", sha=git(checkout, "rev-parse", "HEAD"))
-    assert await git_facts(profile(checkout)) == (profile(checkout), told)
+    assert await git_facts(profile(checkout)) == Filed(profile=profile(checkout), git=told)
 
 
 async def test_what_has_no_branch_or_no_commit_is_filed_as_general_work_of_its_scope(tmp_path: Path) -> None:
     unborn, detached = made(tmp_path / "unborn", commits=0), made(tmp_path / "detached")
     git(detached, "checkout", "--quiet", "--detach")
-    for checkout in (unborn, detached, tmp_path):
-        filed, told = await git_facts(profile(checkout))
-        assert (filed.kind, filed.note_type, filed.scope, told) == ("general", "session", "ada/one", None)
+    for checkout, why in ((unborn, "no-commit"), (detached, "no-branch"), (tmp_path, "no-repository")):
+        found = await git_facts(profile(checkout))
+        assert (found.profile.kind, found.profile.note_type) == ("general", "session")
+        assert (found.profile.scope, found.git, found.why) == ("ada/one", None, why)
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -82,7 +84,7 @@ async def test_no_entry_of_the_path_inside_the_checkout_chooses_the_git(
         folder.mkdir()
         (folder / "git").symlink_to(liar)
     monkeypatch.setenv("PATH", f"{folder}:{Path(GIT).parent}")
-    _, told = await git_facts(profile(checkout))
+    told = (await git_facts(profile(checkout))).git
     assert told is not None
     assert told.branch == "peg"
 
@@ -91,7 +93,7 @@ async def test_no_relative_entry_of_the_path_chooses_the_git(checkout: Path, mon
     executable(checkout / "git", LIAR)
     monkeypatch.chdir(checkout)
     monkeypatch.setenv("PATH", f".::{Path(GIT).parent}")
-    _, told = await git_facts(profile(checkout))
+    told = (await git_facts(profile(checkout))).git
     assert told is not None
     assert told.branch == "peg"
 
@@ -101,7 +103,7 @@ async def test_without_a_git_outside_the_checkout_nothing_is_claimed(
 ) -> None:
     executable(checkout / "bin" / "git", LIAR)
     monkeypatch.setenv("PATH", str(checkout / "bin"))
-    assert (await git_facts(profile(checkout)))[1] is None
+    assert (await git_facts(profile(checkout))).why == "no-git"
 
 
 async def test_no_variable_leads_git_to_another_repository(
@@ -119,7 +121,7 @@ async def test_no_variable_leads_git_to_another_repository(
         "GIT_TRACE": str(trace),
     }.items():
         monkeypatch.setenv(name, value)
-    _, told = await git_facts(profile(checkout))
+    told = (await git_facts(profile(checkout))).git
     assert told is not None
     assert (told.root, told.branch) == (str(checkout), "peg")
     assert not trace.exists()
@@ -131,8 +133,10 @@ async def test_git_takes_no_optional_lock_and_asks_nobody(
     seen = tmp_path / "seen"
     executable(tmp_path / "bin" / "git", f'#!/bin/sh\nenv > {seen}\nexec {GIT} "$@"\n')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    assert (await git_facts(profile(checkout)))[1] is not None
+    assert (await git_facts(profile(checkout))).git is not None
     assert {line for line in seen.read_text().splitlines() if line.startswith("GIT_")} == {
+        "GIT_ALLOW_PROTOCOL=none",
+        "GIT_NO_LAZY_FETCH=1",
         "GIT_OPTIONAL_LOCKS=0",
         "GIT_TERMINAL_PROMPT=0",
     }

@@ -34,6 +34,7 @@ def checks(machine: Machine) -> Iterator[Check]:
         yield of_settings(machine.settings)
     if isinstance(machine.settings, Configured):
         yield of_project(machine.settings)
+        yield from of_work(machine.settings)
     if machine.command is not None:
         yield of_command(machine.command)
     if machine.state is not None:
@@ -163,6 +164,15 @@ def of_project(found: Configured) -> Check:
         text = f"none for {work} in {found.cwd}, so nothing is saved or recalled by itself"
         return warned("project", text, f"name one {key}")
     return ok("project", f"{work} in {found.cwd} goes to {found.project}, folder {found.folder}")
+
+
+def of_work(found: Configured) -> Iterator[Check]:
+    """Checkouts that are approved and not there, or there and not approved; where all is as it was meant nothing is said."""
+    if found.surroundings is not None:
+        yield warned("work", found.surroundings, "continuity setup")
+    if found.gone:
+        text = f"no folder is where these say: {', '.join(found.gone)}"
+        yield warned("roots", text, "mend `root` there if the checkout was moved, or remove the entry")
 
 
 def of_command(found: Command) -> Check:

@@ -73,6 +73,10 @@ class Configured(NamedTuple):
     project: str | None
     read_projects: tuple[str, ...]
     folder: str
+    surroundings: str | None = None
+    """What is to be said of the checkout around the folder, when that one is not approved."""
+    gone: tuple[str, ...] = ()
+    """The entries of `repositories` whose root is no folder now."""
 
 
 class Command(NamedTuple):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from continuity.checkout import around
 from continuity.cli import shim
 from continuity.cli.doctor import facts
 from continuity.cli.doctor.facts import Configured, Fault, Listed, Machine, Python, Shim, State
@@ -22,7 +23,7 @@ from continuity.cli.doctor.tau import SECONDS, Surroundings, find_tau
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import InventoryCache, inventory_key
 from continuity.memory.server import ServerSpec, fingerprint
-from continuity.places import Places
+from continuity.places import Places, expanded
 from continuity.shell.config import Loaded, SettingsError, load_places, load_settings
 from continuity.shell.serving import checkout_at, server_spec
 from journal import filesystem
@@ -145,7 +146,15 @@ def configured(loaded: Loaded, here: Here) -> Configured:
         project=profile.project,
         read_projects=profile.read_projects,
         folder=profile.checkpoint_folder,
+        surroundings=around(profile),
+        gone=tuple(_gone(loaded, here.home)),
     )
+
+
+def _gone(loaded: Loaded, home: Path) -> Iterator[str]:
+    for number, entry in enumerate(loaded.settings.repositories):
+        if not os.path.isdir(expanded(entry.root, home)):  # noqa: PTH112 -- as below
+            yield f"repositories.{number}"
 
 
 def command(named: str, spec: ServerSpec | CommandRefused) -> facts.Command:
