@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from continuity.places import Places
+from continuity.shell.ports import PathView, Voice
 from continuity.shell.settings import Settings
 from journal.errors import (
     ChainBroken,
@@ -105,6 +106,17 @@ def policy_values(settings: Settings) -> PolicyValues:
         chunk_chars=settings.summary_chunk_chars,
         recall_chars=settings.recall_chars,
     )
+
+
+def tell_torn(voice: Voice, view: PathView) -> None:
+    """Say what of the session's file cannot be used. The rest is: nothing of ours depends on a whole history."""
+    lost = [
+        *([f"{view.unreadable} of its records cannot be read"] if view.unreadable else []),
+        *(["what its path goes on from was never written"] if view.torn else []),
+    ]
+    if lost:
+        text = f"Continuity: of this session's file, {' and '.join(lost)}. What can be reached is used."
+        voice.say("session-file", text, "warning")
 
 
 def journal_path(places: Places, session_id: SessionId, root: EntryId | None) -> Path:

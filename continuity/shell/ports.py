@@ -25,6 +25,10 @@ class PathView(msgspec.Struct, frozen=True, kw_only=True):
     """Digests of our briefs that the model still sees."""
     certain: bool
     """The path is known to be the host's; only then may anything be mirrored into the session."""
+    unreadable: int = 0
+    """Records of the session that were passed over, on whatever branch."""
+    torn: bool = False
+    """The path's first entry names one before it that is not there."""
 
     @property
     def tip(self) -> EntryId | None:

@@ -17,7 +17,7 @@ from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, unmirrored
-from continuity.shell.opening import Guard, blocked, journal_path, policy_values
+from continuity.shell.opening import Guard, blocked, journal_path, policy_values, tell_torn
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, delivered
 from continuity.shell.runner import SAVING, Runner, Spawn
@@ -337,6 +337,7 @@ class Session:
 
     async def _follow(self, ledger: Ledger, view: PathView) -> None:
         """Go to the branch the path continues, or begin one."""
+        tell_torn(self.desk.voice, view)
         chosen = choose([m.entry_id for m in view.public], ledger.trails, ledger.current)
         if isinstance(chosen, Stay):
             ledger.current = chosen.branch

@@ -41,7 +41,7 @@ class FileSource:
     def _view(self, anchor: MessageKey | None) -> PathView:
         self.file.read_new()
         active = self.file.active_path(anchor)
-        return path_view(active.entries, root=self.file.root, certain=active.matched)
+        return path_view(active.entries, root=self.file.root, certain=active.matched, unreadable=self.file.damaged)
 
 
 class ToldSource:
@@ -84,7 +84,7 @@ class SessionModel:
         return await self._calls.summarize(self._of, text, instructions=instructions, timeout_seconds=timeout)
 
 
-def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool) -> PathView:
+def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool, unreadable: int = 0) -> PathView:
     """Return what the shell needs to know of a path; `root` is the session's first entry, on whatever branch."""
     return PathView(
         root=root,
@@ -93,6 +93,8 @@ def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool) -> 
         receipts=receipts_on(path),
         briefs_in_context=frozenset(_brief_digests(context_of(path))),
         certain=certain,
+        unreadable=unreadable,
+        torn=bool(path) and path[0].parent_id is not None,
     )
 
 

@@ -56,6 +56,8 @@ class Entry:
     """Of a compaction: the first entry that stays."""
     replaced: frozenset[EntryId] | None = None
     """Of a compaction in Tau's first format: what it folded."""
+    first_id: EntryId | None = None
+    """Of a message that Tau copied when it repaired its history: what the message is called in all that we recorded."""
 
     @property
     def is_public(self) -> bool:
@@ -132,7 +134,7 @@ def material(path: Iterable[Entry]) -> tuple[PublicMessage, ...]:
 
 def _said(entry: Entry) -> PublicMessage:
     return PublicMessage(
-        entry_id=entry.id,
+        entry_id=entry.first_id or entry.id,
         role="user" if entry.kind == "user" else "assistant",
         text=entry.text,
         at_ms=entry.timestamp_ms,

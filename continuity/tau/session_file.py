@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -108,6 +108,7 @@ class SessionFile:
         self._tail = b""
         self._by_id: dict[EntryId, Entry] = {}
         self._newest: dict[_Key, EntryId] = {}
+        self._first: dict[_Key, EntryId] = {}
         self._last: EntryId | None = None
         self._walked: tuple[Entry, ...] = ()
         self._walked_at: dict[EntryId, int] = {}
@@ -151,7 +152,11 @@ class SessionFile:
         entry_id = parsed.entry.id
         self._by_id[entry_id] = parsed.entry
         if parsed.key is not None:
-            self._newest[_key(parsed.key)] = entry_id
+            key = _key(parsed.key)
+            self._newest[key] = entry_id
+            first = self._first.setdefault(key, entry_id)
+            if first != entry_id and key.timestamp_ms:  # role, time and text: it is the same message
+                self._by_id[entry_id] = replace(parsed.entry, first_id=first)
         if not parsed.is_leaf:
             self._last = entry_id
 
