@@ -70,7 +70,6 @@ ASKED = Asked(
     as_kept=True,
     projects=(Project("main", "local"), Project("team", "cloud")),
     schemas=frozenset(ENTITIES),
-    offered=HERE / "continuity" / "notes",
 )
 WELL = Machine(
     PYTHON,
@@ -226,12 +225,11 @@ def test_settings_that_cannot_be_used_fail_and_keys_without_effect_are_named(
     assert says in check.found
 
 
-def test_a_project_that_is_not_set_is_said_where_it_would_be_set() -> None:
+def test_a_project_that_is_not_set_is_said_for_the_work_it_is_missing_for() -> None:
     coding = of_project(SETTINGS._replace(project=None))
     general = of_project(SETTINGS._replace(project=None, kind="general", repository=None))
-    assert (coding.result, general.result) == ("warn", "warn")
-    assert "`repositories`" in (coding.remedy or "")
-    assert "`repositories`" not in (general.remedy or "")
+    assert [(each.result, each.remedy) for each in (coding, general)] == [("warn", "continuity setup")] * 2
+    assert ("coding work on ada/one" in coding.found, "general work" in general.found) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from continuity.cli.doctor.facts import Asked, Configured, Project
 from continuity.cli.doctor.findings import Check, failed, ok, warned
 from continuity.notes import ENTITIES
 
-_TROUBLES = {
+TROUBLES: Mapping[str, tuple[str, str]] = {
     "unstartable": ("cannot be started", "run it in a shell: bm mcp --transport stdio"),
     "timeout": ("was started and did not answer in time", "try again; if it hangs again, see Basic Memory's own log"),
     "garbage": ("answered with what is no message", "see `command` and `args` in the settings"),
@@ -17,6 +17,7 @@ _TROUBLES = {
     "protocol": ("refused to talk", "see whether its version fits: bm --version"),
     "unlisted": ("answered, and did not list its tools", "try again; if it stays so, see Basic Memory's own log"),
 }
+"""Why a server cannot be asked, in words that follow "the memory server", and what helps."""
 
 
 def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
@@ -25,7 +26,7 @@ def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
     if asked.trouble is not None:
         return
     if asked.as_kept is False:
-        yield warned("listing", "its tools are others than those kept", "/reload in Tau, once memory is up there")
+        yield warned("listing", "its tools are others than those kept", "continuity setup, then /reload in Tau")
     names = [name for name in (settings.project, *settings.read_projects) if name is not None]
     if asked.projects is None and names:
         yield warned("projects", "the server did not say which projects it has", "try again")
@@ -38,7 +39,7 @@ def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
 def of_server(asked: Asked) -> Check:
     """Whether it starts and talks."""
     if asked.trouble is not None:
-        what, remedy = _TROUBLES[asked.trouble]
+        what, remedy = TROUBLES[asked.trouble]
         return failed("server", f"the memory server {what}", remedy)
     return ok("server", f"{asked.server} reports version {asked.version} and offers {asked.tools} tools")
 
@@ -51,7 +52,7 @@ def of_project(name: str, known: Sequence[Project], *, writes: bool) -> Check:
         names = [project.name for project in known]
         close = get_close_matches(name, names, n=1) or [other for other in names if other.lower() == name.lower()]
         guess = f"did you mean {close[0]}? " if close else ""
-        remedy = f"{guess}`bm project list` shows all; mend the name in the settings, or make the project"
+        remedy = f"{guess}continuity setup shows all to choose from; `bm project add NAME PATH` makes one"
         return (failed if writes else warned)(label, f"the server has no project {name}", remedy)
     if len(sources) > 1:
         return warned(label, f"{name} is there several times, in different places", "give each a name of its own")
@@ -73,6 +74,5 @@ def of_schemas(project: str, asked: Asked) -> Iterator[Check]:
     if not missing:
         yield ok("schemas", f"{project} has all {len(ENTITIES)} schema notes")
         return
-    files = ", ".join(f"{entity}.md" for entity in missing)
-    remedy = f"if you want them, copy from {asked.offered} into the project: {files}"
-    yield warned("schemas", f"no schema note was found in {project} for {', '.join(missing)}", remedy)
+    text = f"no schema note was found in {project} for {', '.join(missing)}"
+    yield warned("schemas", text, "if you want them: continuity setup")

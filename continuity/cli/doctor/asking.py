@@ -9,7 +9,6 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from continuity import notes as schema_notes
 from continuity.cli.doctor.facts import Asked, Project
 from continuity.memory import notes
 from continuity.memory.connection import MemoryConnection, connect
@@ -28,8 +27,6 @@ class Bounds(NamedTuple):
 
 MOST_NOTES = 50
 """A project with more schemas than these is asked about the newest alone."""
-
-_OFFERED = Path(schema_notes.__file__).parent
 
 
 async def ask(spec: ServerSpec, project: str | None, kept_in: Path, bounds: Bounds | None = None) -> Asked:
@@ -57,13 +54,15 @@ async def _asked(connection: MemoryConnection, project: str | None, kept: Invent
         tools=len(live.tools),
         as_kept=None if kept is None or not live.complete else kept.digest == live.digest,
         projects=known,
-        schemas=await _schemas(connection, project, seconds) if there and project is not None else None,
-        offered=_OFFERED,
+        schemas=await schemas_in(connection, project, seconds) if there and project is not None else None,
     )
 
 
-async def _schemas(connection: MemoryConnection, project: str, seconds: float) -> frozenset[Entity] | None:
-    """The types for which schema notes were found, read one by one: a listing does not tell what a schema is of."""
+async def schemas_in(connection: MemoryConnection, project: str, seconds: float) -> frozenset[Entity] | None:
+    """Return the types for which schema notes are found; None if the project cannot be searched.
+
+    They are read one by one: a listing does not tell what a schema is of.
+    """
     found: set[Entity] = set()
     with anyio.move_on_after(seconds):
         listed = await notes.search_notes(connection, project, seconds, note_types=["schema"], page_size=MOST_NOTES)

@@ -160,9 +160,8 @@ def of_project(found: Configured) -> Check:
     """Where the notes of work in this folder go, as far as settings say."""
     work = f"coding work on {found.repository}" if found.kind == "coding" else "general work"
     if found.project is None:
-        key = "in its entry of `repositories`" if found.kind == "coding" else 'in the settings: {"project": "NAME"}'
         text = f"none for {work} in {found.cwd}, so nothing is saved or recalled by itself"
-        return warned("project", text, f"name one {key}")
+        return warned("project", text, "continuity setup")
     return ok("project", f"{work} in {found.cwd} goes to {found.project}, folder {found.folder}")
 
 
@@ -220,9 +219,9 @@ def of_tools(found: Listed) -> Check:
             return ok(name, "not listed yet: the first start waits for the list, within `discovery_seconds`")
         case "stale":
             text = "listed for another command, version or configuration"
-            return warned(name, text, "start Tau: it asks again, within `discovery_seconds`")
+            return warned(name, text, "continuity setup lists them now; so does Tau at its next start")
         case "damaged":
-            return warned(name, f"the list in {found.folder} cannot be read", "start Tau: it makes a new one")
+            return warned(name, f"the list in {found.folder} cannot be read", "continuity setup makes a new one")
 
 
 def _dotted(version: tuple[int, ...]) -> str:

@@ -128,8 +128,6 @@ class Asked(NamedTuple):
     projects: tuple[Project, ...] | None = None
     schemas: frozenset[Entity] | None = None
     """The types for which the project has a schema note."""
-    offered: Path = Path()
-    """The folder of ours."""
 
 
 class Machine(NamedTuple):

@@ -1,0 +1,171 @@
+"""One memory server for the length of a setup, asked from the terminal's thread. What is written is on disk first.
+
+The server runs in an empty folder, so nothing where we are can steer it, and it
+is gone when the block ends, whatever ends it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from msgspec.structs import replace
+
+from continuity.cli.doctor.answers import TROUBLES
+from continuity.cli.doctor.asking import schemas_in
+from continuity.cli.doctor.checks import of_command
+from continuity.cli.doctor.facts import Command
+from continuity.cli.setup.facts import Here, Served
+from continuity.cli.setup.plan import SCHEMA_FOLDER
+from continuity.memory import notes
+from continuity.memory.connection import MemoryConnection
+from continuity.memory.errors import CommandRefused
+from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
+from continuity.memory.server import ServerSpec
+from continuity.notes import ENTITIES, Entity, schema_note
+from continuity.shell import noting
+from continuity.shell.adhoc import AdHoc
+from continuity.shell.config import Loaded
+from continuity.shell.link import MemoryLink
+from continuity.shell.online import visitor
+from continuity.shell.serving import server_spec, serving
+from continuity.shell.settings import Settings
+from continuity.state import Capture
+
+START_SECONDS = 40.0
+"""Most that a server may take to start."""
+ANSWER_SECONDS = 10.0
+"""Most that one question may take."""
+
+
+class Unreached(NamedTuple):
+    """Why no server can be asked, and what helps."""
+
+    what: str
+    remedy: str
+
+
+class Wish(NamedTuple):
+    """A note to be written, and the project it belongs in."""
+
+    project: str
+    note: noting.Note
+
+
+class Memory:
+    """The server that was reached, and the journal of what is written through it."""
+
+    def __init__(
+        self, portal: BlockingPortal, link: MemoryLink, connection: MemoryConnection, spec: ServerSpec
+    ) -> None:
+        self._portal = portal
+        self._link = link
+        self._connection = connection
+        self._spec = spec
+
+    @property
+    def served(self) -> Served:
+        """What it says of itself."""
+        projects = self._link.projects
+        return Served(
+            server=self._connection.server,
+            version=self._connection.version,
+            tools=len(self._link.inventory.tools) if self._link.inventory is not None else 0,
+            projects=projects.projects if projects.code is None else None,
+        )
+
+    def missing(self, project: str) -> tuple[Entity, ...] | None:
+        """Return the types of which the project has no schema note; None if it could not be asked."""
+        return self._portal.call(self._missing, project)
+
+    async def _missing(self, project: str) -> tuple[Entity, ...] | None:
+        """A search that finds none is no proof, so each note's own address is read too."""
+        found = await schemas_in(self._connection, project, ANSWER_SECONDS)
+        if found is None:
+            return None
+        missing: list[Entity] = []
+        for entity in ENTITIES:
+            if entity in found:
+                continue
+            path = f"{SCHEMA_FOLDER}/{schema_note(entity).title}.md"
+            there = await notes.read_note(self._connection, project, path, ANSWER_SECONDS)
+            if there.outcome == "unreachable":
+                return None
+            if there.outcome == "missing":
+                missing.append(entity)
+        return tuple(missing)
+
+    def keep_tools(self, here: Here) -> bool | None:
+        """Keep the list of tools for the next start; tell whether it is another than was kept, None if there is none.
+
+        Raises:
+            OSError: What was kept before is still there.
+        """
+        live = self._link.inventory
+        if live is None or not live.complete:
+            return None
+        cache, key = InventoryCache(here.places.state), inventory_key(self._spec)
+        kept: Inventory | None = cache.load(key).inventory
+        if kept is not None and kept.digest == live.digest:
+            return False
+        return cache.save(key, live)
+
+    def write(self, here: Here, settings: Settings, wishes: Sequence[Wish]) -> tuple[Path | None, list[Capture | None]]:
+        """Write each note once, its intent on disk first, and read it back; return the journal and what it says of each.
+
+        A note of which nothing is said is kept or stored already.
+
+        Raises:
+            JournalError: Nothing more was written.
+        """
+        return self._portal.call(self._write, here, settings, wishes)
+
+    async def _write(
+        self, here: Here, settings: Settings, wishes: Sequence[Wish]
+    ) -> tuple[Path | None, list[Capture | None]]:
+        comes = visitor()
+        adhoc = AdHoc(comes.writer, comes.clock, _Nobody(), host=comes.host, version=comes.version)
+        profile = settings.profile(here.cwd, here.home)
+        settled: list[Capture | None] = []
+        try:
+            for wish in wishes:
+                desk = await adhoc.desk(self._link, here.places, replace(profile, project=wish.project), settings)
+                kept = await noting.keep(desk, wish.note, reason="setup")
+                seconds = settings.timeout_seconds
+                settled.append(None if kept is None else await noting.settle_now(desk, kept, seconds=seconds))
+            return adhoc.path, settled
+        finally:
+            await adhoc.close("setup")
+
+
+class _Nobody:
+    """Setup itself says what became of each note."""
+
+    def say(self, topic: str, text: str, level: str = "info") -> None:
+        del topic, text, level
+
+
+@contextmanager
+def reached(here: Here, settings: Settings) -> Generator[Memory | Unreached]:
+    """Have the server that the settings name, or the reason why it is not there."""
+    spec = server_spec(Loaded(settings, None, ()), here.places, here.environ, home=here.home, cwd=here.cwd)
+    if isinstance(spec, CommandRefused):
+        found = of_command(Command(settings.command, None, refused=spec.reason))
+        yield Unreached(found.found, found.remedy or "")
+        return
+    with tempfile.TemporaryDirectory(prefix="continuity-setup-") as nowhere, start_blocking_portal() as portal:
+        elsewhere = replace(spec, cwd=nowhere)
+        with portal.wrap_async_context_manager(serving(elsewhere, START_SECONDS)) as link:
+            connection = portal.call(link.up, START_SECONDS)
+            yield Memory(portal, link, connection, elsewhere) if connection is not None else _unreached(link)
+
+
+def _unreached(link: MemoryLink) -> Unreached:
+    what, remedy = TROUBLES.get(
+        link.error or "timeout", ("cannot be asked", "`continuity doctor --online` looks closer")
+    )
+    return Unreached(f"the memory server {what}", remedy)
