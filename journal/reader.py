@@ -176,6 +176,10 @@ class Reader:
         found = list(self.rows_of("SELECT text FROM bodies WHERE digest = ?", bytes.fromhex(digest)))
         return str(found[0][0]) if found else None
 
+    def digests(self) -> tuple[Sha256, ...]:
+        """Return the digests under which a text is kept."""
+        return tuple(Sha256(digest.hex()) for (digest,) in self.rows_of("SELECT digest FROM bodies ORDER BY digest"))
+
     def bodies(self) -> Iterator[tuple[Sha256, str]]:
         """Yield every body with the digest it is kept under, by digest."""
         for digest, text in self.rows_of("SELECT digest, text FROM bodies ORDER BY digest"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import cast
 
 import msgspec
 
 from journal.events import (
     BasisTaken,
+    BodiesErased,
     BranchForked,
     BriefDelivered,
     CaptureBegun,
@@ -54,7 +55,7 @@ def _fields(event: Event) -> Iterator[str]:
     for name, value in cast("dict[str, object]", msgspec.to_builtins(event)).items():
         if name == "type" or value is None:
             continue
-        shown = str(len(cast("list[object]", value))) if isinstance(value, list) else str(value)
+        shown = str(len(cast("Sized", value))) if isinstance(value, list | tuple) else str(value)
         yield f"{name.removesuffix('_sha256').replace('_', ' ')} {short(shown) if len(shown) == 64 else shown}"
 
 
@@ -86,6 +87,8 @@ def _life(event: Event) -> str | None:
             return f"{event.server} {event.server_version}, project {event.project_source}, process {event.process.pid}"
         case OperationFailed():
             return f"{event.operation}: {event.error}; {event.remedy}"
+        case BodiesErased():
+            return f"{counted(len(event.digests), 'kept text')}, {event.reason}"
         case _:
             return None
 

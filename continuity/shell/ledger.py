@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 import anyio.to_thread
 
 from continuity.causes import Causes
-from continuity.commands import Command, Fork
+from continuity.commands import Command, EraseBodies, Fork
 from continuity.decide import decide
 from continuity.evolve import evolve
 from continuity.lineage import Trail
@@ -35,6 +36,11 @@ from journal.store import Journal
 
 _NOT_WRITTEN = (EventRejected, AlreadySubmitted, NoSuchPlace, JournalBusy, JournalFull, JournalVanished, JournalClosed)
 """Errors after which it is certain that nothing was written."""
+
+_NONE: Mapping[Sha256, str] = MappingProxyType({})
+
+type Choose = Callable[[Sequence[State]], tuple[Sha256, ...]]
+"""Names kept texts, given the states of all branches."""
 
 
 class Branch:
@@ -167,23 +173,54 @@ class Ledger:
         """
         async with self._turn:
             await self._made_certain()
-            kept = self._branches[branch or self.current]
-            events = tuple(event for each in (command, *more) for event in decide(kept.state, each))
-            if not events:
-                return ()
-            if self._gap is not None:
-                events = (self._gap, *events)
-            with self._committing():
-                rows = await self.journal.append(
-                    kept.state.branch,
-                    self._records(kept, events, tip if tip is not None else kept.state.tip),
-                    expected=kept.state.position,
-                    bodies=bodies or {},
+            return await self._append(
+                self._branches[branch or self.current], (command, *more), tip=tip, bodies=bodies or {}
+            )
+
+    async def _append(
+        self,
+        kept: Branch,
+        commands: Sequence[Command],
+        *,
+        tip: EntryId | None = None,
+        bodies: Mapping[Sha256, str] = _NONE,
+        erase: Sequence[Sha256] = (),
+    ) -> tuple[Row, ...]:
+        events = tuple(event for each in commands for event in decide(kept.state, each))
+        if not events:
+            return ()
+        if self._gap is not None:
+            events = (self._gap, *events)
+        with self._committing():
+            rows = await self.journal.append(
+                kept.state.branch,
+                self._records(kept, events, tip if tip is not None else kept.state.tip),
+                expected=kept.state.position,
+                bodies=bodies,
+                erase=erase,
+            )
+        self._gap = None
+        for row in rows:
+            kept.take(row, own=True)
+        return rows
+
+    async def erase(self, choose: Choose, *, reason: str) -> int:
+        """Erase the kept texts that `choose` names, seeing every branch as it is now; return how many.
+
+        They and the row that says so are one commit.
+
+        Raises:
+            CommandRejected: Work under way needs one of them; nothing was erased.
+            JournalError: Nothing was erased, unless the error says otherwise.
+        """
+        async with self._turn:
+            await self._made_certain()
+            digests = choose(tuple(self.states.values()))
+            if digests:
+                await self._append(
+                    self._branches[self.current], [EraseBodies(digests=digests, reason=reason)], erase=digests
                 )
-            self._gap = None
-            for row in rows:
-                kept.take(row, own=True)
-            return rows
+            return len(digests)
 
     async def fork(self, parent: BranchId, position: int, command: Fork) -> None:
         """Begin a branch at `position` of `parent` and make it current; its first event says why."""

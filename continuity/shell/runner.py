@@ -12,7 +12,7 @@ import anyio
 from continuity import due as owing
 from continuity.commands import CloseSession, CommandRejected
 from continuity.due import Begin, Policy, Prefetch, Probe, Submit, Synthesise, due
-from continuity.shell import capturing, reconciling, synthesising
+from continuity.shell import capturing, erasing, reconciling, synthesising
 from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
@@ -111,6 +111,8 @@ class Runner:
         if ledger is None:
             return
         try:
+            if not self.desk.settings.keep_bodies:
+                await self._forget()
             for branch, state in ledger.states.items():
                 if not state.closed:
                     await ledger.apply(CloseSession(reason=reason), tip=None, branch=branch)
@@ -119,6 +121,13 @@ class Runner:
         finally:
             self.desk.ledger = None
             await ledger.close()
+
+    async def _forget(self) -> None:
+        """At the end no text stays that is not kept for work still to be done; a journal that fails is closed all the same."""
+        try:
+            await erasing.tidy(self.desk, closing=True)
+        except (CommandRejected, JournalError):
+            self.desk.missed("not-erased")
 
     async def _follow_link(self) -> None:
         """Record on the current branch what became of the connection, and say once that there is none."""
@@ -204,6 +213,8 @@ class Runner:
         stops = self.desk.stops
         try:
             await self._effect(effect, branch)
+            if isinstance(effect, Submit | Probe) and not self.desk.settings.keep_bodies:
+                await erasing.tidy(self.desk)
         except CommandRejected:
             pass  # the state moved on meanwhile, or does not allow it; what it owes now is computed anew
         except JournalError as error:

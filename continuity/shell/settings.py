@@ -75,7 +75,7 @@ class Cadence(_Model):
 
 
 NOT_YET = (
-    *("capture_transcript", "capture_folder", "keep_bodies", "retention_days"),
+    *("capture_transcript", "capture_folder"),
     "compaction_wait_seconds",
 )
 """Keys of the shared format, or decided ones, that nothing acts on so far."""

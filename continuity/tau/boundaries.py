@@ -82,6 +82,7 @@ class TauBoundaries:
     async def _start(self, session: Session, reason: OpenReason) -> None:
         await session.start(reason)
         self._resident.sweep(session, self._configured.places)
+        self._resident.forget(session, self._configured.places)
 
     @property
     def apart(self) -> bool:

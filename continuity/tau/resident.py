@@ -21,6 +21,7 @@ from continuity.shell.adhoc import AdHoc
 from continuity.shell.clock import SystemClock
 from continuity.shell.config import Loaded
 from continuity.shell.desk import Desk
+from continuity.shell.erasing import Erasure, Rule, tidy
 from continuity.shell.link import MemoryLink
 from continuity.shell.owner import Owner
 from continuity.shell.serving import keep_inventory
@@ -72,6 +73,7 @@ class Resident:
         self._users: set[object] = set()
         self._swept: dict[Work, MemoryLink] = {}
         self._visits = Visits(self.sessions.__contains__)
+        self._forgot: tuple[bool, int | None] | None = None
 
     def use(self, configured: Configuration) -> MemoryLink:
         """Return the link to the server the settings name; another one ends when the settings name another."""
@@ -159,10 +161,7 @@ class Resident:
         if work is None or self._swept.get(work) is link:
             return
         self._swept[work] = link
-        visitor = Visitor(
-            "sweep", f"{session.host.name} {session.host.version}"[:200], self.version, self.writer, self.clock
-        )
-        sweep = Sweep(places.state, work, visitor, self._visits)
+        sweep = Sweep(places.state, work, self._visitor(session), self._visits)
 
         async def run() -> None:
             await link.first_up()
@@ -170,6 +169,25 @@ class Resident:
             await sweep.run(link, self.presence)
 
         self.owner.spawn("sweep", run, daemon=True)
+
+    def forget(self, session: Session, places: Places) -> None:
+        """Erase kept texts as the settings say: the session's own, and once a process those nobody has open."""
+        settings = session.desk.settings
+        rule, known = Rule.of(settings, self.clock.now_ms()), (settings.keep_bodies, settings.retention_days)
+        if rule.idle:
+            return
+        new, self._forgot = self._forgot != known, known
+
+        async def run() -> None:
+            await tidy(session.desk)
+            if new:
+                await Erasure(places.state, rule, self._visitor(session), self._visits).run()
+
+        self.owner.spawn("erasing", run, daemon=True)
+
+    def _visitor(self, session: Session) -> Visitor:
+        named = f"{session.host.name} {session.host.version}"[:200]
+        return Visitor("sweep", named, self.version, self.writer, self.clock)
 
     def _model(self, context: Context, settings: Settings) -> SessionModel:
         """The session's own model, or the one the settings name for summaries."""

@@ -127,6 +127,7 @@ def test_the_view_holds_header_branches_rows_submissions_and_bodies(all_kinds: P
         assert [row.tip for row in reader.rows()][:4] == [None, "Entry-1", "abc", "aa01"]
         assert reader.submissions() == {("c" * 64, 1), ("d" * 64, 1)}
         assert {text for _, text in reader.bodies()} == {BODY, OTHER_BODY}
+        assert set(reader.digests()) == {chain.body_digest(BODY), chain.body_digest(OTHER_BODY)}
         assert reader.body(chain.body_digest(BODY)) == BODY
         assert reader.body(Sha256("0" * 64)) is None
         assert [reader.head(branch) for branch in (1, 2, 3, 4)] == [6, 6, 7, 1]

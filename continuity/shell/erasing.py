@@ -1,0 +1,171 @@
+"""Erases kept texts as the person set it: what is not needed any more, or what is too old. It sends and reads no note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import anyio.to_thread
+
+from continuity import keeping
+from continuity.commands import CommandRejected
+from continuity.evolve import fold
+from continuity.shell.desk import Desk
+from continuity.shell.ledger import Choose
+from continuity.shell.settings import Settings
+from continuity.shell.sweeping import Visits
+from continuity.shell.unattended import Left, MovedOn, Visitor, held, opened
+from continuity.state import State
+from journal.errors import JournalError
+from journal.ids import SessionId, Sha256
+from journal.lock import holder
+from journal.reader import Reader, open_reader
+
+DAY_MS = 86_400_000
+
+MOST_ERASED = 50
+"""Journals that one pass erases texts of; the next process goes on with those that are left."""
+
+NOT_KEPT = "not-kept"
+"""Reason of an erasure because `keep_bodies` is false."""
+
+EXPIRED = "expired"
+"""Reason of an erasure because of `retention_days`."""
+
+
+class Rule(NamedTuple):
+    """What the person set about kept texts, at one moment."""
+
+    keep: bool
+    before_ms: int | None
+    """Texts named last before this are too old; None for no limit."""
+
+    @classmethod
+    def of(cls, settings: Settings, now_ms: int) -> Self:
+        """Return the rule as the settings have it now."""
+        days = settings.retention_days
+        return cls(settings.keep_bodies, None if days is None else now_ms - days * DAY_MS)
+
+    @property
+    def idle(self) -> bool:
+        """Whether every text may stay for ever."""
+        return self.keep and self.before_ms is None
+
+    @property
+    def reason(self) -> str:
+        """What the event says of why."""
+        return EXPIRED if self.keep else NOT_KEPT
+
+    def kept(self, reader: Reader) -> Kept:
+        """Return what `reader` sees of the texts. Its rows are read only if some text may be too old. Blocking."""
+        digests, first = reader.digests(), next(reader.rows(), None)
+        if not digests or first is None or self.before_ms is None or first.at_ms >= self.before_ms:
+            return Kept(digests, None, 0)
+        rows = list(reader.rows())
+        return Kept(digests, keeping.last_named(rows), max(row.at_ms for row in rows))
+
+    def choose(self, kept: Kept, states: Iterable[State], *, closing: bool) -> tuple[Sha256, ...]:
+        """Return the texts that go. Pure."""
+        known = tuple(states)
+        gone = () if self.keep else keeping.spare(kept.digests, known, closing=closing)
+        if self.before_ms is None or kept.named is None:
+            return gone
+        old = keeping.expired(kept.digests, kept.named, known, before_ms=self.before_ms, newest_ms=kept.newest_ms)
+        return tuple(dict.fromkeys((*gone, *old)))
+
+
+class Kept(NamedTuple):
+    """The texts beside one journal, when each was named last, and when anything was recorded last."""
+
+    digests: tuple[Sha256, ...]
+    named: Mapping[Sha256, int] | None
+    """None where no text can be too old."""
+    newest_ms: int
+
+
+async def tidy(desk: Desk, *, closing: bool = False) -> None:
+    """Erase what the settings do not let stay beside the session's own journal.
+
+    Raises:
+        JournalError: Nothing was erased, unless the error says otherwise.
+    """
+    ledger, rule = desk.ledger, Rule.of(desk.settings, desk.clock.now_ms())
+    if ledger is None or rule.idle:
+        return
+    kept = await anyio.to_thread.run_sync(_kept, ledger.path, rule)
+    if desk.ledger is ledger:
+        await ledger.erase(partial(_chosen, rule, kept, closing), reason=rule.reason)
+
+
+def _kept(path: Path, rule: Rule) -> Kept:
+    with open_reader(path) as reader:
+        return rule.kept(reader)
+
+
+def _chosen(rule: Rule, kept: Kept, closing: bool, states: Sequence[State]) -> tuple[Sha256, ...]:
+    return rule.choose(kept, states, closing=closing)
+
+
+class Erasure:
+    """One pass over the journals in `folder` that nobody has open."""
+
+    def __init__(self, folder: Path, rule: Rule, visitor: Visitor, visits: Visits) -> None:
+        self._folder = folder
+        self._rule = rule
+        self._visitor = visitor
+        self._visits = visits
+
+    async def run(self) -> int:
+        """Erase what may go, journal by journal, the longest untouched first; return of how many texts were erased."""
+        erased = 0
+        if self._rule.idle:
+            return erased
+        for path in await anyio.to_thread.run_sync(self._oldest):
+            erased += await self._erased(path)
+            if erased >= MOST_ERASED:
+                break
+        return erased
+
+    def _oldest(self) -> Sequence[Path]:
+        return sorted(self._folder.glob("*.journal"), key=_written)
+
+    async def _erased(self, path: Path) -> bool:
+        """A journal that somebody has open, that moved on meanwhile or that cannot be read is left as it is."""
+        try:
+            planned = await anyio.to_thread.run_sync(self._planned, path)
+            return planned is not None and await self._erase(*planned)
+        except (JournalError, MovedOn, CommandRejected):
+            return False
+
+    def _planned(self, path: Path) -> tuple[Left, Choose] | None:
+        """What is there and how to choose of it; None where there is nothing to erase. Blocking."""
+        if self._visits.occupied(SessionId(path.stem)) or holder(path).live:
+            return None
+        with open_reader(path) as reader:
+            kept = self._rule.kept(reader)
+            if not kept.digests or (self._rule.keep and kept.named is None):
+                return None
+            states = {row.branch: fold(reader.verified(row.branch)) for row in reader.branches}
+            found = Left(path, reader.header, states, reader.last_branch())
+        choose = partial(_chosen, self._rule, kept, True)
+        return (found, choose) if choose(tuple(states.values())) else None
+
+    async def _erase(self, found: Left, choose: Choose) -> bool:
+        with self._visits.gate(found.header.session_id) as free:
+            if not free:
+                return False
+            async with (
+                held(found, [found.last], self._visitor) as ledger,
+                opened(ledger, found.last, self._visitor),
+            ):
+                ledger.current = found.last
+                return await ledger.erase(choose, reason=self._rule.reason) > 0
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
