@@ -55,16 +55,18 @@ def _outside(path: str, checkout: Path) -> str:
 
 async def _answer(command: Sequence[str], env: Mapping[str, str]) -> bytes | None:
     """The child leads a group of its own, so that what it started goes with it, also when we are cancelled."""
-    try:
-        process = await anyio.open_process(
-            command,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env=env,
-            start_new_session=True,
-        )
-    except OSError:
+    process: Process | None = None
+    with suppress(OSError):
+        with anyio.CancelScope(shield=True):  # cut off in here, nobody would know the group
+            process = await anyio.open_process(
+                command,
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=env,
+                start_new_session=True,
+            )
+    if process is None:
         return None
     try:
         said = await _read(process)

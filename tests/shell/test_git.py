@@ -2,61 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
+import psutil
 import pytest
 
 from continuity.checkout import Filed
-from continuity.profile import GitFacts, Profile
+from continuity.profile import GitFacts
 from continuity.shell.git import git_facts
 from journal.events import RecallAnswered
+from tests.fakes.checkouts import GIT, SYSTEM, executable, git, made, profile
 from tests.fakes.host import Conversation
-from tests.shell.rig import rig
+from tests.shell.rig import rig, until
 
-GIT = shutil.which("git") or "git"
 LIAR = "#!/bin/sh\necho liar\n"
-
-
-def git(checkout: Path, *arguments: str) -> str:
-    done = subprocess.run([GIT, "-C", str(checkout), *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-def made(checkout: Path, *, commits: int = 1) -> Path:
-    checkout.mkdir()
-    git(checkout, "init", "--quiet", "--initial-branch", "peg")
-    for _ in range(commits):
-        git(checkout, "commit", "--quiet", "--allow-empty", "-m", "one")
-    return checkout
-
-
-def profile(checkout: Path, repository: str = "ada/one") -> Profile:
-    return Profile(
-        kind="coding",
-        project="main",
-        read_projects=(),
-        repository=repository,
-        root=str(checkout),
-        scope=repository,
-        cwd=str(checkout),
-        checkpoint_folder="tau/one",
-    )
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     return made(tmp_path / "work")
-
-
-def executable(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
 
 
 async def test_git_tells_root_branch_and_commit(checkout: Path) -> None:
@@ -172,3 +139,124 @@ async def test_work_done_without_a_branch_is_recalled_by_the_next_session_and_no
         assert "Keep the lamp lit." in repr(prompted)
         assert "theirs.md" not in repr(prompted)
         assert "coded.md" not in repr(prompted)
+
+
+def subfolder(checkout: Path) -> Path:
+    (checkout / "part").mkdir()
+    return checkout / "part"
+
+
+def moved_elsewhere(checkout: Path) -> Path:
+    git(checkout, "config", "core.worktree", str(checkout.parent))
+    return checkout
+
+
+def deleted(checkout: Path) -> Path:
+    return checkout / "gone"
+
+
+@pytest.mark.parametrize(
+    ("root", "why"), [(subfolder, "other-root"), (moved_elsewhere, "other-root"), (deleted, "no-folder")]
+)
+async def test_what_git_does_not_confirm_to_be_the_approved_root_is_general_work(
+    checkout: Path, root: Callable[[Path], Path], why: str
+) -> None:
+    found = await git_facts(profile(root(checkout)))
+    assert (found.profile.kind, found.git, found.why) == ("general", None, why)
+
+
+async def test_a_repository_inside_the_approved_checkout_is_not_looked_into_and_makes_no_claim_about_it(
+    checkout: Path,
+) -> None:
+    inner = made(checkout / "inner")
+    assert (await git_facts(profile(checkout, cwd=inner))).why == "nested"
+    assert (await git_facts(profile(checkout, cwd=checkout))).git is not None
+    assert (await git_facts(profile(inner, cwd=inner))).git is not None
+
+
+async def test_a_worktree_and_a_clone_have_a_root_a_branch_and_a_commit_of_their_own(
+    checkout: Path, tmp_path: Path
+) -> None:
+    git(checkout, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "tree"))
+    git(tmp_path, "clone", "--quiet", str(checkout), str(tmp_path / "other name"))
+    for root, branch in ((tmp_path / "tree", "side"), (tmp_path / "other name", "peg")):
+        told = (await git_facts(profile(root))).git
+        assert told == GitFacts(root=str(root), branch=branch, sha=git(root, "rev-parse", "HEAD"))
+
+
+async def test_a_branch_is_named_in_full_where_a_tag_has_its_name(checkout: Path) -> None:
+    git(checkout, "tag", "peg")
+    told = (await git_facts(profile(checkout))).git
+    assert told is not None
+    assert told.branch == "peg"
+
+
+PROGRAMS = (
+    *("core.fsmonitor", "core.pager", "pager.rev-parse", "pager.config", "alias.rev-parse", "core.sshCommand"),
+    *("core.gitProxy", "core.editor", "core.askPass", "credential.helper", "diff.external", "gpg.program"),
+    *("filter.x.smudge", "filter.x.process", "uploadpack.packObjectsHook", "interactive.diffFilter"),
+)
+
+
+async def test_no_program_that_a_repository_configures_is_run(checkout: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    evil = executable(tmp_path / "evil", f"#!/bin/sh\necho $0 >> {ran}\n")
+    for key in PROGRAMS:
+        git(checkout, "config", key, str(evil))
+    for hook in ("post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"):
+        (checkout / ".git" / "hooks" / hook).symlink_to(evil)
+    assert (await git_facts(profile(checkout))).git is not None
+    assert not ran.exists()
+    git(checkout, "status")
+    assert ran.exists(), "the trap would have been sprung by a question that reads the index"
+
+
+async def test_a_partial_clone_fetches_nothing(checkout: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    evil = executable(tmp_path / "evil", f"#!/bin/sh\ntouch {ran}\n")
+    sha = git(checkout, "rev-parse", "HEAD")
+    (checkout / ".git" / "objects" / sha[:2] / sha[2:]).unlink()
+    for key, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::{evil}",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(checkout, "config", key, value)
+    await git_facts(profile(checkout))
+    assert not ran.exists()
+
+
+HANGS = "#!/bin/sh\nsleep 600 &\necho $$ $! > {told}\nwait\n"
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_git_that_does_not_answer_in_time_is_ended_and_nothing_is_claimed(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "pids"
+    executable(tmp_path / "bin" / "git", HANGS.format(told=told))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{SYSTEM}")
+    monkeypatch.setattr("continuity.shell.git.SECONDS", 1.0)
+    assert (await git_facts(profile(checkout))).why == "no-answer"
+    pids = [int(pid) for pid in told.read_text().split()]
+    await until(lambda: all(map(gone, pids)), "the end of git and of what it started")
+
+
+async def test_whoever_stops_waiting_leaves_no_git_behind(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "pids"
+    executable(tmp_path / "bin" / "git", HANGS.format(told=told))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{SYSTEM}")
+    async with anyio.create_task_group() as group:
+        group.start_soon(git_facts, profile(checkout))
+        await until(lambda: told.exists() and told.read_text().endswith("\n"), "a running git")
+        group.cancel_scope.cancel()
+    pids = [int(pid) for pid in told.read_text().split()]
+    assert len(pids) == 2
+    await until(lambda: all(map(gone, pids)), "the end of git and of what it started")
