@@ -10,9 +10,21 @@ from journal.ids import EntryId
 
 
 def on_record(messages: Sequence[PublicMessage], spans: Sequence[Span]) -> tuple[PublicMessage, ...]:
-    """Return those of `messages`, a path from its root, that none of `spans` covers."""
-    off = withheld([message.entry_id for message in messages], spans)
-    return tuple(message for message in messages if message.entry_id not in off)
+    """Return those of `messages`, a path from its root, that none of `spans` covers.
+
+    An answer that was cut off moves no tip, so no span ends at one: it belongs to the message before it, and where a span
+    begins at that message, to the span.
+    """
+    off = withheld([message.entry_id for message in messages if not message.cut], spans)
+    edges = {span.after for span in spans}
+    kept: list[PublicMessage] = []
+    before: EntryId | None = None
+    for message in messages:
+        if not message.cut:
+            before = message.entry_id
+        if before not in off and not (message.cut and before in edges):
+            kept.append(message)
+    return tuple(kept)
 
 
 def withheld(path: Sequence[EntryId], spans: Sequence[Span]) -> frozenset[EntryId]:

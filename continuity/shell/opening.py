@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
+from continuity.commands import OpenSession
 from continuity.places import Places
+from continuity.profile import Profile
 from continuity.shell.ports import PathView, Voice
 from continuity.shell.settings import Settings
 from journal.errors import (
@@ -25,9 +29,37 @@ from journal.errors import (
     StorageFailed,
     UnknownEvent,
 )
-from journal.events.lifecycle import PolicyValues
-from journal.ids import EntryId, SessionId
+from journal.events.lifecycle import Level, OpenReason, PolicyValues
+from journal.ids import EntryId, ProjectName, SessionId
 from journal.reader import open_reader
+from journal.row import WriterRecord
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the host, for the record."""
+
+    name: str
+    version: str
+    level: Level
+    extension: str
+    """Our own version."""
+
+
+def opening(
+    reason: OpenReason, *, host: Host, profile: Profile, settings: Settings, writer: WriterRecord
+) -> OpenSession:
+    """Return the command that takes over a session's journal."""
+    return OpenSession(
+        reason=reason,
+        host=f"{host.name} {host.version}"[:200],
+        version=host.extension,
+        level=host.level,
+        profile=profile.recorded(),
+        destination=ProjectName(profile.project) if profile.project else None,
+        policy=policy_values(settings),
+        writer=writer.writer,
+        process=writer.process,
+    )
 
 
 class Guard:

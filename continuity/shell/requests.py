@@ -8,6 +8,7 @@ from continuity.memory.notes import WriteRequest
 from continuity.notetext import from_kept_form, metadata_of
 from continuity.shell.desk import Desk
 from continuity.shell.filing import filed_now
+from continuity.shell.pausing import spoken
 from continuity.state import Capture, State
 from journal.ids import BranchId
 
@@ -47,7 +48,7 @@ async def _checkpoint(desk: Desk, capture: Capture, branch: BranchId, text: str)
     made = handoff.from_kept(text)
     if made is None:
         return None
-    messages = await desk.source.messages(capture.source_tip)
+    messages = spoken(desk, branch, await desk.source.messages(capture.source_tip))
     found = await filed_now(desk)
     profile, git = found.profile, found.git
     body = handoff.note_body(made, profile.kind, continues=_continued(desk, desk.state(branch), capture))

@@ -13,11 +13,13 @@ import msgspec
 
 from continuity.commands import Fork, Observe, Observed, OpenSession, Request, Settle
 from continuity.lineage import Stay, choose
+from continuity.offrecord import withheld
 from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, unmirrored
-from continuity.shell.opening import Guard, blocked, journal_path, policy_values, tell_torn
+from continuity.shell.opening import Guard, Host, blocked, journal_path, opening, tell_torn
+from continuity.shell.pausing import Pausing, Switched
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, delivered
 from continuity.shell.runner import SAVING, Runner, Spawn
@@ -27,22 +29,13 @@ from continuity.topic import topic_of
 from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked
 from journal.events import CompactionEnded, CompactionNoticed, CompactionStarted, WorkBegun
-from journal.events.lifecycle import Level, OpenReason
-from journal.ids import JournalId, ProjectName
+from journal.events.lifecycle import OpenReason
+from journal.ids import JournalId
 from journal.row import Header, WriterRecord
 
-type Asked = Literal["due", "kept", "nothing", "unrecorded"]
-"""What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new, it is on no record."""
-
-
-class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the host, for the record."""
-
-    name: str
-    version: str
-    level: Level
-    extension: str
-    """Our own version."""
+type Asked = Literal["due", "kept", "nothing", "paused", "unrecorded"]
+"""What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new or nothing on the
+record, or it could not be recorded."""
 
 
 class Second(msgspec.Struct, frozen=True):
@@ -70,6 +63,7 @@ class Session:
         self.host = host
         self.runner = Runner(desk, spawn)
         self.settling = Settling(desk, self.runner.wake)
+        self.pausing = Pausing(desk)
         self.blocked: str | None = None
         """Why nothing can be recorded, in words for a person; None while all is well."""
         self.gone = anyio.Event()
@@ -123,7 +117,7 @@ class Session:
     async def prompted(self, anchor: object, *, characters: int, typed: bool) -> Prompted:
         """A prompt is on disk and the model has not been asked yet."""
         async with self._boundary():
-            self._anchor = anchor
+            self._anchor, self.pausing.running = anchor, True
             view = await self.desk.source.view(anchor)
             with self._guarded():
                 if self.desk.ledger is not None:
@@ -143,12 +137,14 @@ class Session:
         async with self._boundary():
             self._anchor = anchor or self._anchor
             await self._hold_late()
+            view = await self.desk.source.view(anchor)
             ledger = self.desk.ledger
             if ledger is None:
                 self.desk.passed_by()
-                return
-            view = await self.desk.source.view(anchor)
             with self._guarded():
+                await self.pausing.settled(view.tip)
+                if ledger is None:
+                    return
                 await self._settle(ledger, view, interrupted=interrupted and view.unanswered)
             self._want_server()
 
@@ -157,6 +153,8 @@ class Session:
         async with self._boundary():
             await self._hold_late()
             ledger = self.desk.ledger
+            if self.pausing.paused:
+                return "paused"
             if ledger is None:
                 return "nothing"
             digest, bodies = kept(focus) if focus else (None, {})
@@ -169,6 +167,12 @@ class Session:
                 return "nothing"
             self._want_server(at_once=True)
             return "due" if rows else "kept"
+
+    async def switch(self, *, off: bool, anchor: object | None) -> Switched:
+        """Go off the record, or on it again, after the message `anchor`: the newest one when the person asked."""
+        async with self._boundary():
+            await self._hold_late()
+            return await (self.pausing.pause(anchor) if off else self.pausing.resume(anchor))
 
     async def note(self, fact: Observed) -> None:
         """Record what the host announced, after the boundaries before it."""
@@ -282,9 +286,11 @@ class Session:
         if self.blocked is not None:
             self.desk.voice.say("journal", "Continuity can use this session's journal now.")
         self.desk.ledger, self.blocked, self.second = ledger, None, None
+        paused = self.pausing.paused
         if found:
             await self._follow(ledger, view)
         await self._open(ledger, self._reason)
+        await self.pausing.carry(paused)
         await self.desk.flush()
         await self.runner.adopter.placed(ledger, view, opened=found or len(view.public) > 1)
         await self._notice_compaction(ledger, view)
@@ -315,23 +321,13 @@ class Session:
         command = self._opening(reason)
         await ledger.apply(command, tip=None)
         for branch, state in ledger.states.items():
-            owes = state.captures or state.calls or state.gathered.owed is not None
+            owes = state.captures or state.calls or state.gathered.owed is not None or state.behind
             if branch != ledger.current and owes:
                 await ledger.apply(command, tip=None, branch=branch)
 
     def _opening(self, reason: OpenReason) -> OpenSession:
-        project = self.desk.profile.project
-        return OpenSession(
-            reason=reason,
-            host=f"{self.host.name} {self.host.version}"[:200],
-            version=self.host.extension,
-            level=self.host.level,
-            profile=self.desk.profile.recorded(),
-            destination=ProjectName(project) if project else None,
-            policy=policy_values(self.desk.settings),
-            writer=self.desk.writer.writer,
-            process=self.desk.writer.process,
-        )
+        desk = self.desk
+        return opening(reason, host=self.host, profile=desk.profile, settings=desk.settings, writer=desk.writer)
 
     # -- lineage -------------------------------------------------------------
 
@@ -349,7 +345,7 @@ class Session:
         if ledger.state.closed:  # it could not be recorded before, nor what follows it
             await self._open(ledger, self._reason)
             await self.desk.flush()
-        before = ledger.current
+        before, paused = ledger.current, self.pausing.paused
         chosen = choose([m.entry_id for m in view.public], ledger.trails, before)
         if not isinstance(chosen, Stay) or chosen.branch != before:
             await ledger.apply(Request(reason="left-branch"), tip=None, branch=before)
@@ -357,6 +353,7 @@ class Session:
         if ledger.current != before:
             await ledger.apply(self._opening("branch"), tip=None)
             self.runner.recaller.stale(ledger.current)
+        await self.pausing.carry(paused)
         await self.runner.adopter.placed(ledger, view)
         await self._notice_compaction(ledger, view)
 
@@ -367,10 +364,14 @@ class Session:
                 self.runner.recaller.stale(ledger.current)
 
     async def _settle(self, ledger: Ledger, view: PathView, *, interrupted: bool) -> None:
-        """Count what is public and new on the path since the last settled tip."""
+        """Count what is public, on the record and new on the path since the last settled tip."""
+        await self.pausing.record()
         if view.tip is None:
             return
-        new = view.since(ledger.state.settled_tip)
+        new, spans = view.since(ledger.state.settled_tip), ledger.state.off
+        if spans:
+            off = withheld([message.entry_id for message in view.public], spans)
+            new = tuple(message for message in new if message.entry_id not in off)
         settle = Settle(
             tip=view.tip,
             messages=len(new),
@@ -392,6 +393,7 @@ class Session:
         elif self.desk.profile.project is not None:
             self._told_late = True
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
-        topic = topic_of(view.public[-1].text) if typed and view.unanswered else ()
+        asks = typed and view.unanswered and not self.pausing.paused  # a topic leaves the session, and is kept
+        topic = topic_of(view.public[-1].text) if asks else ()
         seconds = self.desk.settings.recall_wait_seconds
         return await self.runner.recaller.brief(ledger.current, ledger.state, view, topic=topic, seconds=seconds)

@@ -13,6 +13,7 @@ from continuity.due import Synthesise
 from continuity.handoff import Chunk, Handoff, HandoffRefused, Through
 from continuity.privacy import RULE_SET_VERSION
 from continuity.shell.desk import Desk, kept
+from continuity.shell.pausing import spoken
 from continuity.shell.ports import ModelFailed
 from continuity.shell.screening import screened
 from continuity.state import Capture
@@ -69,7 +70,8 @@ class _Synthesis:
         prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
         if prior is None:
             progress, self._done = None, 0  # nothing was folded yet, or its text was erased: all is read again
-        covered = 0 if prior is None else _covered(messages, capture)
+        covered = 0 if prior is None else len(self._spoken(messages[: _covered(messages, capture)]))
+        messages = self._spoken(messages)
         masked, self._maskings = await screened(self._desk, capture, messages, covered)
         after = Through(progress.through_entry, progress.through_offset) if progress else None
         focus = await self._desk.body(capture.focus_sha256)
@@ -84,6 +86,9 @@ class _Synthesis:
         if prior is None:
             raise ModelFailed("nothing-to-read")
         await self._finish(prior)
+
+    def _spoken(self, messages: Sequence[PublicMessage]) -> tuple[PublicMessage, ...]:
+        return spoken(self._desk, self._branch, messages)
 
     async def _ask(self, text: str) -> Handoff:
         self.calls += 1

@@ -23,9 +23,10 @@ from continuity.shell.config import Loaded
 from continuity.shell.desk import Desk
 from continuity.shell.erasing import Erasure, Rule, tidy
 from continuity.shell.link import MemoryLink
+from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
 from continuity.shell.serving import keep_inventory
-from continuity.shell.session import Host, Session
+from continuity.shell.session import Session
 from continuity.shell.settings import Settings
 from continuity.shell.sweeping import Sweep, Visits, Work, work_of
 from continuity.shell.unattended import Visitor

@@ -46,6 +46,17 @@ def test_several_spans_leave_what_lies_between_them() -> None:
     assert [message.text for message in kept] == ["a", "c", "e"]
 
 
+def test_an_answer_cut_off_goes_with_the_message_before_it_and_at_the_edge_with_the_pause() -> None:
+    names = ("a", "cut a", "b", "cut b", "c", "cut c")
+    said = [
+        PublicMessage(entry_id=EntryId(name), role="user", text=name, at_ms=0, cut=name.startswith("cut"))
+        for name in names
+    ]
+    assert [message.text for message in on_record(said, [Span(A, B)])] == ["a", "c", "cut c"]
+    assert [message.text for message in on_record(said, [])] == [*names]
+    assert on_record(said[1:2], [Span(None, A)]) == ()
+
+
 def test_a_fork_inherits_what_is_off_the_record_and_that_it_is_paused() -> None:
     forked = BranchForked(reason="path-left", left_tip=C, kept_tip=B)
     ended = state_after((opened(), A), (Paused(), A), (Resumed(), B), (forked, B))

@@ -21,8 +21,9 @@ from continuity.memory.server import ServerSpec
 from continuity.places import Places
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
+from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
-from continuity.shell.session import Host, Prompted, Session
+from continuity.shell.session import Prompted, Session
 from continuity.shell.settings import Settings
 from continuity.state import State
 from continuity.tau.presence import status

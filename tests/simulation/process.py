@@ -20,8 +20,9 @@ from continuity.memory.server import ServerSpec
 from continuity.places import places
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
+from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
-from continuity.shell.session import Host, Session
+from continuity.shell.session import Session
 from continuity.shell.settings import Settings
 from journal import disk
 from journal.errors import JournalError

@@ -28,9 +28,10 @@ from continuity.places import places
 from continuity.shell.clock import SystemClock
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
+from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
 from continuity.shell.ports import NoticeLevel, PathView
-from continuity.shell.session import Host, Session
+from continuity.shell.session import Session
 from continuity.shell.settings import Settings
 from journal.events.lifecycle import OpenReason
 from journal.ids import CaptureId, EntryId, SessionId, WriterId

@@ -1,0 +1,215 @@
+"""What is said off the record is in no later checkpoint, whatever happens in between; what was said before it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from continuity.state import Span
+from journal.events import CaptureBegun, Paused, RecallPlanned, Resumed, WorkSettled
+from tests.fakes.host import Conversation
+from tests.shell.rig import Rig, Talk, recorded, replayed, rig, unwritable
+
+CANARY = "the marsh-warbler nests under the jetty"
+
+
+async def off(talk: Talk) -> str:
+    return await talk.session.switch(off=True, anchor=talk.conversation.tip)
+
+
+async def on(talk: Talk) -> str:
+    return await talk.session.switch(off=False, anchor=talk.conversation.tip)
+
+
+def leaked(process: Rig, talk: Talk) -> bool:
+    """Whether words said off the record are in the journal, in a note, or were given to the model."""
+    files = b"".join(path.read_bytes() for path in talk.path.parent.glob(f"{talk.path.name}*"))
+    notes = str(process.memory.notes)
+    return CANARY.encode() in files or CANARY in notes or any(CANARY in text for text in process.mind.asked)
+
+
+async def test_nothing_is_captured_while_paused_and_what_was_said_then_never_is(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        tip = await talk.saved("Trim the lamp")
+        assert await off(talk) == "recorded"
+        await talk.turn(CANARY, f"Noted: {CANARY}")
+        await talk.settle()
+        assert [one.source_tip for one in talk.events(CaptureBegun)] == [tip]
+        assert await on(talk) == "recorded"
+        await talk.turn("Fill the lamp")
+        await talk.settle()
+        assert [one.prior_tip for one in talk.events(CaptureBegun)] == [None, tip]
+        assert "Fill the lamp" in process.mind.asked[-1]
+        assert not leaked(process, talk)
+
+
+async def test_characters_said_off_the_record_are_not_counted(tmp_path: Path) -> None:
+    async with rig(tmp_path, cadence={"characters": 1000, "minutes": 60}) as process:
+        talk = await process.open()
+        await talk.turn("one")
+        await off(talk)
+        await talk.turn("x" * 900)
+        await on(talk)
+        await talk.turn("two")
+        assert [event.characters for event in talk.events(WorkSettled)] == [8, 0, 8]
+        assert (talk.state.gathered.characters, talk.state.captures) == (16, ())
+
+
+async def test_a_pause_before_the_first_prompt_holds_and_is_recorded_with_it(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        assert await off(talk) == "waiting"
+        await talk.turn(CANARY)
+        assert talk.state.off == (Span(None),)
+        await on(talk)
+        await talk.turn("Fill the lamp")
+        await talk.settle()
+        assert len(process.memory.notes) == 1
+        assert not leaked(process, talk)
+
+
+async def test_a_pause_taken_back_before_the_first_prompt_leaves_no_row(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await off(talk)
+        assert (await on(talk), talk.session.pausing.paused) == ("waiting", False)
+        await talk.saved("Trim the lamp")
+        assert talk.events(Paused) == []
+
+
+@pytest.mark.parametrize("end", ["kill", "close"])
+async def test_a_pause_survives_the_end_of_the_process(tmp_path: Path, end: str) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await talk.turn("Trim the lamp")
+        await off(talk)
+        await talk.turn(CANARY)
+        await (process.kill() if end == "kill" else talk.session.close("quit"))
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        assert talk.session.pausing.paused
+        await talk.turn(CANARY)
+        assert await talk.session.switch(off=False, anchor=None) == "recorded"
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
+async def test_the_end_of_the_session_and_a_command_save_nothing_while_paused(tmp_path: Path) -> None:
+    async with rig(tmp_path, cadence={"characters": 10_000, "minutes": 60}) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        await off(talk)
+        await talk.turn(CANARY)
+        assert [await talk.session.request(why) for why in ("command", "compaction", "quit")] == ["paused"] * 3
+        assert await talk.session.ending(5)
+        assert (process.memory.notes, process.mind.asked) == ({}, [])
+
+
+async def test_a_resume_while_the_model_answers_waits_for_the_answer(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await off(talk)
+        await talk.prompt(CANARY)
+        assert (await on(talk), talk.session.pausing.paused) == ("after-this", True)
+        await talk.session.settled(talk.conversation.assistant(f"So {CANARY}"), interrupted=False)
+        assert not talk.session.pausing.paused
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
+async def test_a_pause_while_the_model_answers_takes_the_answer_out(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        prompt = (await talk.prompt("Trim the lamp"), talk.conversation.tip)[1]
+        await off(talk)
+        await talk.session.settled(talk.conversation.assistant(CANARY), interrupted=False)
+        await on(talk)
+        await talk.saved("Fill the lamp")
+        assert "Trim the lamp" in process.mind.asked[0]
+        assert talk.state.off[0].after == prompt
+        assert not leaked(process, talk)
+
+
+async def test_a_branch_below_the_beginning_of_the_pause_is_off_the_record_too(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        early = await talk.saved("Trim the lamp")
+        await talk.saved("Fill the lamp")
+        await off(talk)
+        talk.conversation.go_to(early)
+        await talk.turn(CANARY)
+        assert (talk.state.branch, talk.state.paused) == (2, True)
+        await on(talk)
+        await talk.saved("Wire the foghorn")
+        assert not leaked(process, talk)
+
+
+async def test_a_branch_from_within_a_pause_that_is_over_goes_on_the_record(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.turn(CANARY)
+        within = talk.conversation.tip
+        await talk.turn(CANARY)
+        await on(talk)
+        talk.conversation.go_to(within)
+        await talk.saved("Fill the lamp")
+        assert (talk.state.branch, talk.state.paused) == (2, False)
+        assert not leaked(process, talk)
+
+
+async def test_whoever_comes_back_to_a_branch_left_while_paused_finds_it_off_until_resumed(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        early = await talk.saved("Trim the lamp")
+        await talk.saved("Fill the lamp")
+        left = talk.conversation.tip
+        talk.conversation.go_to(early)
+        await talk.saved("Wire the foghorn")
+        await off(talk)
+        talk.conversation.go_to(left)
+        await talk.turn(CANARY)
+        await on(talk)
+        await talk.saved("Paint the rail")
+        assert (talk.state.branch, replayed(talk.path, 2).paused) == (1, False)
+        assert not leaked(process, talk)
+
+
+async def test_the_topic_of_a_prompt_off_the_record_is_not_asked_about(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await process.open()
+        await off(talk)
+        process.memory.put("tasks/lamp.md", "Trim it.", type="task", status="active")
+        await talk.prompt(CANARY)
+        assert talk.events(RecallPlanned)
+        assert all(event.topic_sha256 is None for event in talk.events(RecallPlanned))
+        assert "warbler" not in str(process.memory.requests())
+
+
+async def test_a_pause_that_cannot_be_recorded_holds_and_is_recorded_before_anything_counts(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        ledger = talk.session.desk.ledger
+        assert ledger is not None
+        async with unwritable(ledger.journal):
+            assert await off(talk) == "unrecorded"
+        assert talk.session.pausing.paused
+        await talk.turn(CANARY)
+        assert len(recorded(talk.path, Paused)) == 1
+        await on(talk)
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
+async def test_asking_twice_is_told_and_recorded_once(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        assert (await on(talk), await off(talk), await off(talk)) == ("already", "recorded", "already")
+        assert (await on(talk), await on(talk)) == ("recorded", "already")
+        assert (len(talk.events(Paused)), len(talk.events(Resumed))) == (1, 1)
