@@ -1,0 +1,128 @@
+"""Where a real Tau says that a session goes on, there it goes on: what is only looked at, repaired or old forks nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from journal.events import CaptureBegun
+from journal.reader import open_reader
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.scripted_model import Json, ScriptedModel
+from tests.fakes.story import Story
+from tests.real.test_boundaries import Lived, lived, sound
+from tests.shell.rig import recorded
+
+type Line = dict[str, Json]
+
+
+@pytest.fixture(scope="module")
+def model() -> Generator[ScriptedModel]:
+    with ScriptedModel(Story()) as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
+    made = FakeScenario(tmp_path, model, recall_wait_seconds=10)
+    for name, value in made.home.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(made.home.cwd)
+    return made
+
+
+def lines_of(file: Path) -> list[Line]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+
+
+def branches(path: Path) -> int:
+    with open_reader(path) as reader:
+        return len(reader.branches)
+
+
+async def first_prompt(one: Lived) -> str:
+    return next(e.id for e in await one.live.entries() if e.type == "message" and e.message.role == "user")
+
+
+async def test_a_look_back_that_wrote_nothing_is_forgotten_by_us_as_by_tau(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        await one.saved("two")
+        before = one.live.file.read_bytes()
+        await one.live.tau.branch_to_entry(await first_prompt(one))
+        session_id, file, path = one.session_id, one.live.file, one.path()
+    assert file.read_bytes() == before
+    async with lived(scene, session_id) as two:
+        await two.saved("go on")
+        assert "two" in [getattr(m, "text", "") for m in two.live.tau.messages]
+    assert branches(path) == 1
+    assert sound(path, file)
+
+
+async def test_a_history_that_tau_repaired_is_no_branch_and_is_not_read_again(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        await one.saved("something said before the repair")
+        session_id, file, path = one.session_id, one.live.file, one.path()
+    file.write_text("".join(json.dumps(line) + "\n" for line in with_an_open_call(lines_of(file))), encoding="utf-8")
+    asked = len(model.requests_for("synthesis"))
+    async with lived(scene, session_id) as two:
+        assert "tau.session-history-repair" in file.read_text(encoding="utf-8")
+        await two.saved("go on")
+    (request,) = model.requests_for("synthesis")[asked:]
+    assert "before the repair" not in request.messages[-1][1].partition("The conversation, part")[2]
+    assert (branches(path), len(recorded(path, CaptureBegun))) == (1, 3)
+    assert sound(path, file)
+
+
+def with_an_open_call(lines: list[Line]) -> list[Line]:
+    """A tool call that was never answered stands before the second prompt, as a kill leaves it."""
+    at = next(n for n, line in enumerate(lines) if "before the repair" in json.dumps(line.get("message")))
+    call: Json = {"type": "toolCall", "id": "call-1", "name": "read", "arguments": {"path": "x"}}
+    answer: Line = next(line for line in lines if "assistant" in json.dumps(line.get("message")))
+    message = answer["message"]
+    assert isinstance(message, dict)
+    cut: Line = {
+        **answer,
+        "id": "cut-off",
+        "parent_id": lines[at]["parent_id"],
+        "message": {**message, "content": [call], "stopReason": "toolUse"},
+    }
+    return [*lines[:at], cut, {**lines[at], "parent_id": "cut-off"}, *lines[at + 1 :]]
+
+
+async def test_a_session_of_the_first_format_is_taken_up_where_tau_takes_it_up(scene: FakeScenario) -> None:
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+    async with lived(scene) as one:
+        await one.saved("one")
+        await one.saved("two")
+        session_id, file, path = one.session_id, one.live.file, one.path()
+    old = of_old(lines_of(file))
+    assert "custom_message" not in {str(line["type"]) for line in old}
+    file.write_text("".join(json.dumps(line) + "\n" for line in old), encoding="utf-8")
+    async with lived(scene, session_id) as two:
+        await two.saved("go on")
+        messages = "\n".join(str(getattr(m, "content", "")) for m in two.live.tau.messages)
+        assert messages.count("Mend the foghorn.") == 1
+    assert branches(path) == 1
+    assert "custom_message" not in file.read_text(encoding="utf-8")
+
+
+def of_old(lines: list[Line]) -> list[Line]:
+    """What extensions said is a message with a role of its own, and pointers name some tip."""
+    made: list[Line] = []
+    for number, line in enumerate(lines):
+        made += [with_a_role(line) if line["type"] == "custom_message" else line]
+        made += [{"type": "leaf", "id": f"leaf-{number}", "entry_id": lines[0]["id"]}]
+    return made
+
+
+def with_a_role(line: Line) -> Line:
+    body: Line = {name: line[name] for name in ("custom_type", "content", "display", "details") if name in line}
+    rest = {name: value for name, value in line.items() if name not in body}
+    return {**rest, "type": "message", "message": {"role": "custom", "timestamp": 1, **body}}
