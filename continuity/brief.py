@@ -16,7 +16,7 @@ import msgspec
 
 from continuity.handoff import HEADINGS, sections
 from continuity.privacy import cut_point, mask
-from continuity.privacy.quoting import FENCE_OVERHEAD, fenced, one_line, printable, tame
+from continuity.privacy.quoting import fenced, one_line, printable, tame
 from continuity.recall import Item, QueryKind
 from journal.ids import Sha256
 
@@ -95,7 +95,7 @@ class _Block(msgspec.Struct, frozen=True):
 
     @property
     def need(self) -> int:
-        return len(self.head) + len(self.text) + (len(self.mark) + 1 if self.truncated else 0) + 2
+        return len(self.head) + len(self.text) + (len(self.mark) + 1 if self.truncated else 0) + 3
 
     @property
     def least(self) -> int:
@@ -119,13 +119,13 @@ def render_brief(items: Sequence[Item], recall_chars: int, *, placement: str | N
     if not blocks:
         return Brief("", _sha256(""), tuple(_sources(items, (), ())), maskings)
     tail = _placement(placement, recall_chars)
-    room = recall_chars - len(LABEL) - len(tail) - FENCE_OVERHEAD - 4
+    room = recall_chars - len(LABEL) - len(tail) - _fence_chars(blocks) - 2
     groups = _groups(blocks)
     budgets = _budgets(groups, room)
     body: list[str] = []
     pieces: list[_Piece] = []
     for section, group in groups.items():
-        text, used = _section(section, group, budgets[section])
+        text, used = _section(section, group, budgets.get(section, 0))
         pieces += used
         body += [text] if text else []
     text = f"{LABEL}\n{fenced('\n\n'.join(body), '')}{tail}\n" if body else ""
@@ -144,16 +144,32 @@ def _placement(policy: str | None, recall_chars: int) -> str:
     return f"\n\n{_PLACEMENT}{text if len(text) <= limit else text[: cut_point(text, 0, limit)].rstrip()}"
 
 
+def _fence_chars(blocks: Sequence[_Block]) -> int:
+    """Most characters that the fence around any part of `blocks` adds: no part has longer runs than all of it."""
+    whole = tame(
+        "\n".join(part for block in blocks for part in (block.head, block.text, block.mark, block.call))
+    ).strip()
+    return len(fenced(whole, "")) - len(whole)
+
+
 def _blocks(items: Sequence[Item]) -> tuple[list[_Block], int]:
     blocks: list[_Block] = []
     maskings = 0
     for number, item in enumerate(items):
-        masked = mask(item.text)
-        maskings += masked.count
-        text = tame(printable(masked.text)).strip()
+        quoted, count = _masked(item)
+        maskings += count
+        text = tame(printable(quoted.text)).strip()
         if text:
-            blocks += _checkpoint(number, item, text) if item.section == "checkpoint" else [_note(number, item, text)]
+            checkpoint = item.section == "checkpoint"
+            blocks += _checkpoint(number, quoted, text) if checkpoint else [_note(number, quoted, text)]
     return blocks, maskings
+
+
+def _masked(item: Item) -> tuple[Item, int]:
+    """The item without credentials in anything that is shown of it, and how many there were."""
+    text, title, path, project = (mask(shown) for shown in (item.text, item.title, item.path, item.project))
+    quoted = msgspec.structs.replace(item, text=text.text, title=title.text, path=path.text, project=project.text)
+    return quoted, text.count + title.count + path.count + project.count
 
 
 def _note(number: int, item: Item, text: str) -> _Block:
@@ -174,7 +190,7 @@ def _checkpoint(number: int, item: Item, text: str) -> Iterator[_Block]:
 
 
 def _name(item: Item) -> str:
-    title, path = one_line(mask(item.title).text, 120), one_line(mask(item.path).text, 200)
+    title, path = one_line(item.title, 120), one_line(item.path, 200)
     marks = [_LABELS[item.label]] if item.label else []
     if item.read_only:
         marks.append(f"read-only project {one_line(item.project, 60)}")
@@ -194,20 +210,53 @@ def _groups(blocks: Sequence[_Block]) -> Mapping[QueryKind, list[_Block]]:
 
 
 def _budgets(groups: Mapping[QueryKind, Sequence[_Block]], room: int) -> Mapping[QueryKind, int]:
-    """Share the room: first among what is needed to go on, then what is left among the rest.
+    """Share the room: first among what is needed to go on, then, if all of that fits, what is left among the rest.
 
-    The checkpoint counts as one share for each of its sections.
+    Where there is too little, sections give way from the last to the first, and those before them have it all. The
+    checkpoint counts as one share for each of its own sections.
     """
     budgets: dict[QueryKind, int] = {}
-    left = room
     for essential in (True, False):
         names: list[QueryKind] = [name for name in groups if (name in _ESSENTIAL) is essential]
-        needs = [_need(name, groups[name]) for name in names]
-        weights = [len(groups[name]) if name == "checkpoint" else 1 for name in names]
-        shares = _shares(needs, left, weights)
-        budgets |= dict(zip(names, shares, strict=True))
-        left -= sum(shares)
+        shared, whole = _shared({name: groups[name] for name in names}, room)
+        budgets |= shared
+        room -= sum(shared.values())
+        if not whole:
+            break
     return budgets
+
+
+def _shared(groups: Mapping[QueryKind, Sequence[_Block]], room: int) -> tuple[dict[QueryKind, int], bool]:
+    """Return what each of `groups` gets of `room`, and whether that is all that they need."""
+    names: list[QueryKind] = list(groups)
+    fitting = list(_first(names, [_least(name, groups[name]) for name in names], room))
+    if names and not fitting:
+        return {names[0]: room}, False
+    least = [_least(name, groups[name]) for name in fitting]
+    wanted = [_need(name, groups[name]) - each for name, each in zip(fitting, least, strict=True)]
+    weights = [len(groups[name]) if name == "checkpoint" else 1 for name in fitting]
+    more = _shares(wanted, room - sum(least), weights)
+    shares: dict[QueryKind, int] = {name: each + extra for name, each, extra in zip(fitting, least, more, strict=True)}
+    return shares, len(fitting) == len(names) and more == wanted
+
+
+def _first[Name](names: Sequence[Name], sizes: Sequence[int], room: int) -> Iterator[Name]:
+    """The first of `names` that fit together."""
+    for name, size in zip(names, sizes, strict=True):
+        room -= size
+        if room < 0:
+            return
+        yield name
+
+
+def _least(section: QueryKind, group: Sequence[_Block]) -> int:
+    """How much room a section takes to say something: of a checkpoint all its parts, of others the first note."""
+    head = len(_HEADINGS[section]) + 5
+    if section == "checkpoint":
+        least = head + len(group[0].call) + 2 + sum(block.least for block in group)
+    else:
+        least = head + group[0].least + (_MORE_CHARS if len(group) > 1 else 0)
+    return min(_need(section, group), least)
 
 
 def _need(section: QueryKind, group: Sequence[_Block]) -> int:

@@ -96,7 +96,7 @@ CANDIDATES = st.lists(
 )
 
 
-@given(CANDIDATES, st.integers(100, 5000), st.text(max_size=400))
+@given(CANDIDATES, st.one_of(st.integers(100, 3000), st.integers(100, 50_000)), st.text(max_size=400))
 def test_a_brief_never_exceeds_its_bound(items: list[Item], limit: int, placement: str) -> None:
     brief = render_brief(items, limit, placement=placement)
     assert len(brief.text) <= limit
@@ -187,6 +187,17 @@ def test_recalled_text_is_masked_again() -> None:
     assert brief.maskings == 1
 
 
+@pytest.mark.parametrize("field", ["title", "path", "text", "project"])
+@pytest.mark.parametrize("section", ["checkpoint", "tasks", "shared"])
+def test_a_credential_anywhere_in_a_note_does_not_reach_the_context(section: QueryKind, field: str) -> None:
+    secret = "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
+    whole = msgspec.structs.replace(item(section, "word " * 900), read_only=section == "shared")
+    brief = render_brief([msgspec.structs.replace(whole, **{field: f"{secret} {getattr(whole, field)}"})], 1000)
+    assert "[masked:" in brief.text or field == "project"
+    assert "abcdefghij" not in brief.text
+    assert brief.maskings == 1
+
+
 def test_an_empty_note_is_withheld_as_empty() -> None:
     brief = render_brief([item("tasks", " \n"), item("tasks", "x", "b.md")], 1000)
     assert [(source.used, source.why) for source in brief.sources] == [("withheld", "empty"), ("used", "")]
@@ -199,3 +210,59 @@ def test_control_characters_of_a_note_do_not_reach_the_context() -> None:
 def test_without_room_everything_is_withheld() -> None:
     brief = render_brief([item("tasks")], 100)
     assert (brief.text, uses(brief)) == ("", ["withheld"])
+
+
+FURTHER: tuple[QueryKind, ...] = ("neighbourhood", "prior_work", "shared", "topic", "recent")
+PARTS = ("Objective", "Decisions", "Verified work", "Unfinished work", "Next action")
+TEXTS = st.one_of(st.text(alphabet="ab \n`~", min_size=1, max_size=400), st.just("detail " * 400)).filter(str.strip)
+
+
+def stood(kind: QueryKind) -> st.SearchStrategy[list[Item]]:
+    """Notes of one section, as many as a question brings."""
+    return st.lists(TEXTS, min_size=1, max_size=6).map(
+        lambda texts: [item(kind, text, f"{kind}/{number}.md") for number, text in enumerate(texts)]
+    )
+
+
+@given(st.data(), st.integers(100, 50_000), st.integers(1, 600), st.sampled_from(FURTHER))
+def test_nothing_else_has_room_before_what_is_needed_to_go_on_is_whole(
+    data: st.DataObject, limit: int, size: int, further: QueryKind
+) -> None:
+    needed = [item("checkpoint", handoff(size)), *data.draw(stood("tasks")), *data.draw(stood("decisions"))]
+    brief = render_brief([*data.draw(stood(further)), *needed], limit)
+    used = {source.path: source.used for source in brief.sources}
+    others = [use for path, use in used.items() if path.startswith(further)]
+    assert len(brief.text) <= limit
+    if any(use != "withheld" for use in others):
+        assert [path for path, use in used.items() if use != "used" and not path.startswith(further)] == []
+
+
+@given(st.data(), st.integers(100, 50_000), st.integers(1, 600))
+def test_what_gives_way_in_a_small_brief_is_the_last_first(data: st.DataObject, limit: int, size: int) -> None:
+    items = [item("checkpoint", handoff(size)), *data.draw(stood("tasks")), *data.draw(stood("decisions"))]
+    shown = re.findall(r"(?m)^#{2,3} (.*)$", render_brief(items, limit).text)
+    order = [*PARTS, "Active tasks", "Open decisions"]
+    there = [name for name in order if name in shown]
+    assert there == order[: len(there)]
+    assert limit < 1_300 or there == order
+
+
+@pytest.mark.parametrize("limit", [350, 500, 600, 900, 1_200, 2_000, 12_000])
+def test_a_brief_that_is_cut_uses_the_room_it_has(limit: int) -> None:
+    items = [item("checkpoint", handoff(4_000))]
+    items += [item(kind, "detail " * 200, f"{kind}/{n}.md") for kind in ("tasks", "decisions") for n in range(12)]
+    assert 0.9 * limit < len(render_brief(items, limit).text) <= limit
+
+
+def test_the_smallest_brief_that_says_anything_says_the_objective() -> None:
+    small = next(b for limit in range(100, 400) if (b := render_brief([item("checkpoint", handoff(400))], limit)).text)
+    assert "### Objective\nObjective says" in small.text
+    assert "bm_read_note(" in small.text
+
+
+def test_the_users_newest_request_stands_first_in_a_brief_and_word_for_word() -> None:
+    asked = "Newest request: only review, do not edit. `make check` stays `red`!"
+    text = handoff(4_000).replace("Objective says", f"{asked}\nObjective says", 1)
+    brief = render_brief([item("tasks", "Edit it."), item("checkpoint", text)], 2_000).text
+    assert asked in brief
+    assert brief.index(asked) < brief.index("### Decisions") < brief.index("## Active tasks")
