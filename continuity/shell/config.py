@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from continuity import places
 from continuity.places import PlaceRefused, Places
-from continuity.shell.settings import RepositorySettings, Settings
+from continuity.shell.settings import CompatibleSettings, RepositorySettings, Settings, resolved
 
 OUR_CONFIG = "TAU_CONTINUITY_CONFIG"
 COMPATIBLE_CONFIG = "TAU_BASIC_MEMORY_CONFIG"
@@ -24,6 +24,8 @@ STATE_HOME = places.STATE_HOME
 TAU_HOME = places.TAU_HOME
 
 _LARGEST_BYTES = 1_000_000
+_GENERAL = ("kind", "general")
+"""In the compatible file the top is a profile too, and may say which; it says nothing new."""
 
 
 class SettingsError(Exception):
@@ -79,8 +81,19 @@ def load_settings(environ: Mapping[str, str], home: Path) -> Loaded:
     ):
         named = _named(environ, variable, home)
         if named is not None or usual.exists():
-            return read_settings(named or usual, ours=ours)
+            return _distinct(read_settings(named or usual, ours=ours), home)
     return Loaded(Settings(), None, ())
+
+
+def _distinct(loaded: Loaded, home: Path) -> Loaded:
+    """Two names of one folder would leave it to their order which entry decides; texts that differ do not tell it."""
+    seen: dict[Path, int] = {}
+    for number, entry in enumerate(loaded.settings.repositories):
+        first = seen.setdefault(resolved(places.expanded(entry.root, home)), number)
+        if first != number:
+            remedy = f"is the folder of repositories.{first} by another name; remove one of the two"
+            raise SettingsError(loaded.path, f"repositories.{number}.root", remedy)
+    return loaded
 
 
 def read_settings(path: Path, *, ours: bool) -> Loaded:
@@ -93,8 +106,9 @@ def read_settings(path: Path, *, ours: bool) -> Loaded:
     ignored: tuple[str, ...] = ()
     if not ours:
         found, ignored = _known(found)
+    kind = Settings if ours else CompatibleSettings
     try:
-        settings = Settings.model_validate_json(json.dumps(found))
+        settings = kind.model_validate_json(json.dumps(found))
     except ValidationError as error:
         raise _fault(path, error) from None  # a chained one would print the values
     return Loaded(settings, path, ignored)
@@ -144,7 +158,7 @@ def _text(path: Path) -> str:
 
 def _known(found: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
     """Split off keys that mean nothing to us, at the top and in each repository."""
-    ignored = [key for key in found if key not in Settings.model_fields]
+    ignored = [key for key, value in found.items() if key not in Settings.model_fields and (key, value) != _GENERAL]
     kept = {key: value for key, value in found.items() if key in Settings.model_fields}
     repositories = kept.get("repositories")
     if isinstance(repositories, list):

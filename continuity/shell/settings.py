@@ -33,7 +33,7 @@ def _root(value: str) -> str:
         )
     if not PurePath(value).is_absolute() and value != "~" and not value.startswith("~/"):
         raise PydanticCustomError("root", "must be an absolute path")
-    return value
+    return _single_line(value)
 
 
 def _single_line(value: str) -> str:
@@ -44,7 +44,7 @@ def _single_line(value: str) -> str:
 
 type Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_single_line)]
 type Folder = Annotated[str, AfterValidator(_folder)]
-type Conventions = Annotated[str, Field(max_length=4000)]
+type Conventions = Annotated[str, Field(max_length=20_000)]
 type Switch = Annotated[bool, Strict()]
 type ReadProjects = Annotated[tuple[Name, ...], Field(max_length=6)]
 type Seconds = Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)]
@@ -74,10 +74,7 @@ class Cadence(_Model):
     minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 10
 
 
-NOT_YET = (
-    *("capture_transcript", "capture_folder"),
-    "compaction_wait_seconds",
-)
+NOT_YET = ("compaction_wait_seconds",)
 """Keys of the shared format, or decided ones, that nothing acts on so far."""
 
 
@@ -129,7 +126,7 @@ class Settings(_Model):
 
     def profile(self, cwd: Path, home: Path) -> Profile:
         """Return the profile of work in `cwd`. Symbolic links are followed, so a link to a checkout is the checkout."""
-        where = cwd.resolve()
+        where = resolved(cwd)
         found = route(
             where,
             repositories=tuple(_approved(self.repositories, home)),
@@ -139,7 +136,7 @@ class Settings(_Model):
             checkpoint_folder=self.checkpoint_folder,
             placement_conventions=self.placement_conventions,
         )
-        around = nearest_checkout(where, home.resolve()) if self.repositories else None
+        around = nearest_checkout(where, resolved(home)) if self.repositories else None
         return found if around is None or str(around) == found.root else replace(found, unapproved=str(around))
 
 
@@ -147,10 +144,18 @@ class CompatibleSettings(Settings, strict=False):
     """The same out of the file of Basic Memory's own extension, which takes a number that is written as text."""
 
 
+def resolved(path: Path) -> Path:
+    """Return `path` with symbolic links followed, or as it is where they lead in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path
+
+
 def _approved(repositories: Sequence[RepositorySettings], home: Path) -> list[Repository]:
     return [
         Repository(
-            root=str(expanded(one.root, home).resolve()),
+            root=str(resolved(expanded(one.root, home))),
             repository=one.repository,
             project=one.project,
             read_projects=one.read_projects,
