@@ -28,6 +28,7 @@ from journal.events import (
     TipsMapped,
     ToolAnswered,
     ToolCalled,
+    TranscriptPassed,
     WorkBegun,
     WriteAnswered,
 )
@@ -97,13 +98,8 @@ class BeginCapture(msgspec.Struct, frozen=True, kw_only=True):
     project: ProjectName
     source_tip: EntryId
     reason: str
-
-
-class Keep(msgspec.Struct, frozen=True, kw_only=True):
-    """Begin the capture of a text that no model makes, and finish it at once: the text is in bodies, ready to be sent."""
-
-    begin: BeginCapture
-    text: SynthesisFinished
+    text: SynthesisFinished | None = None
+    """Given where no model makes the text: it is in bodies, so the capture is finished as soon as it is begun."""
 
 
 class SubmitWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,6 +179,7 @@ type Observed = (
     | SynthesisAdvanced
     | SynthesisFinished
     | SynthesisFailed
+    | TranscriptPassed
     | WriteAnswered
     | BasisTaken
     | RecallPlanned
@@ -212,7 +209,6 @@ type Command = (
     | Settle
     | Request
     | BeginCapture
-    | Keep
     | SubmitWrite
     | RecordProbe
     | Adopt

@@ -15,7 +15,6 @@ from continuity.commands import (
     CommandRejected,
     EraseBodies,
     Fork,
-    Keep,
     Observe,
     Observed,
     OpenSession,
@@ -86,8 +85,6 @@ def decide(state: State, command: Command) -> Events:
             return _request(state, command)
         case BeginCapture():
             return _begin(state, command)
-        case Keep():
-            return (*_begin(state, command.begin), command.text)
         case SubmitWrite():
             return (_submit(state, command),)
         case RecordProbe() | Adopt() | Resolve() | ResolveCall():
@@ -181,7 +178,7 @@ def _begin(state: State, command: BeginCapture) -> Events:
     if known is not None:
         raise CommandRejected("begin-capture", f"this tip is already {known.status}")
     if command.kind != "checkpoint":
-        return (_begun(command),)
+        return (_begun(command), command.text) if command.text is not None else (_begun(command),)
     overtaken: list[Event] = []
     for capture in state.captures:
         if capture.kind != "checkpoint":

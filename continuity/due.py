@@ -26,6 +26,10 @@ SYNTHESIS_BACKOFF_MS = (0, 15 * SECOND, 60 * SECOND, 300 * SECOND, 900 * SECOND)
 """Wait before the model is asked again, by how often it failed in a row."""
 
 
+MOST_OPEN_TRANSCRIPTS = 5
+"""Transcript notes whose outcome is open or bad, at most; further messages wait for somebody to settle one."""
+
+
 class Policy(msgspec.Struct, frozen=True):
     """What is true of the shell at this moment."""
 
@@ -71,6 +75,16 @@ class Submit(_Work, frozen=True):
     attempt: int
 
 
+class Transcribe(_Work, frozen=True):
+    """Keep the next message of the transcript, or pass by what gets no note: after `after`, through `until`."""
+
+    lane: ClassVar[Lane] = "capture"
+    named_by: ClassVar[tuple[str, ...]] = ("after", "until")
+    first: EntryId
+    after: EntryId | None
+    until: EntryId
+
+
 class Probe(_Work, frozen=True):
     """Read, to find out what became of a write."""
 
@@ -90,7 +104,7 @@ class Prefetch(_Work, frozen=True):
     rounds: int = 0
 
 
-type Effect = Begin | Synthesise | Submit | Probe | Prefetch
+type Effect = Begin | Synthesise | Submit | Transcribe | Probe | Prefetch
 
 
 class Owed(msgspec.Struct, frozen=True):
@@ -118,13 +132,17 @@ type Turn = tuple[Effect | None, int | None]
 
 
 def _capture_lane(state: State, policy: Policy, now_ms: int) -> Turn:
-    """One thing at a time: a person's note first, for no model is asked for it; then the checkpoint.
+    """One thing at a time: a person's note first, for no model is asked for it; then the checkpoint; then the transcript.
 
     What has to wait, for a model or a server that failed, keeps nothing else waiting.
     """
     if any(c.status == "intended" for c in state.captures):
         return None, None
-    turns = (_ready(state, policy, now_ms, "note"), _checkpoint(state, policy, now_ms))
+    turns = (
+        _ready(state, policy, now_ms, "note"),
+        _checkpoint(state, policy, now_ms),
+        _transcript(state, policy, now_ms),
+    )
     effect = next((effect for effect, _ in turns if effect is not None), None)
     times = [at_ms for _, at_ms in turns if at_ms is not None]
     return (effect, None) if effect is not None else (None, min(times, default=None))
@@ -150,6 +168,21 @@ def _ready(state: State, policy: Policy, now_ms: int, kind: CaptureKind) -> Turn
         return None, None
     may = next((c for at_ms, c in waiting if at_ms <= now_ms), None)
     return (Submit(may.capture_id, may.attempt), None) if may is not None else (None, min(at for at, _ in waiting))
+
+
+def _transcript(state: State, policy: Policy, now_ms: int) -> Turn:
+    """The message that is kept already, then the next one. Off the record, or while several are open, none."""
+    had, opened = state.transcript, state.opened
+    if had is None or opened is None or opened.destination is None or state.paused:
+        return None, None
+    turn = _ready(state, policy, now_ms, "transcript")
+    if turn != (None, None):
+        return turn
+    kept = [c for c in state.captures if c.kind == "transcript"]
+    behind = len(kept) >= MOST_OPEN_TRANSCRIPTS or any(c.status == "ready" for c in kept)
+    if behind or policy.connection is None or had.until is None or not had.owes:
+        return None, None
+    return Transcribe(had.first, had.through, had.until), None
 
 
 def _next_attempt(capture: Capture, now_ms: int) -> int:

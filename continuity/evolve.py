@@ -8,7 +8,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from continuity.state import State
-from continuity.steps import captures, recalls, sessions, writes
+from continuity.steps import captures, recalls, sessions, transcripts, writes
 from journal.events import (
     BasisTaken,
     BodiesErased,
@@ -49,6 +49,7 @@ from journal.events import (
     ToolAnswered,
     ToolCalled,
     ToolResolved,
+    TranscriptPassed,
     WorkBegun,
     WorkSettled,
     WriteAnswered,
@@ -91,7 +92,7 @@ STEPS: dict[type[Event], Step[Event]] = cast(
         SessionClosed: sessions.session_closed,
         BranchForked: sessions.branch_forked,
         TipsMapped: sessions.tips_mapped,
-        WorkBegun: _unchanged,
+        WorkBegun: transcripts.work_begun,
         WorkSettled: sessions.work_settled,
         CompactionStarted: _unchanged,
         CompactionEnded: sessions.compaction_ended,
@@ -107,6 +108,7 @@ STEPS: dict[type[Event], Step[Event]] = cast(
         SynthesisFailed: captures.synthesis_failed,
         BasisTaken: captures.basis_taken,
         CaptureSuperseded: captures.capture_superseded,
+        TranscriptPassed: transcripts.transcript_passed,
         WriteIntended: writes.write_intended,
         WriteAnswered: writes.write_answered,
         CaptureProbed: writes.capture_probed,

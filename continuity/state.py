@@ -85,6 +85,8 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     moved: bool = False
     edited: bool = False
+    intended_position: int = 0
+    """Of the newest intent."""
 
     @property
     def path(self) -> str | None:
@@ -149,6 +151,30 @@ class Span(msgspec.Struct, frozen=True):
     """None while it lasts."""
 
 
+class Transcript(msgspec.Struct, frozen=True):
+    """Which public messages a transcript note is owed for; messages are told apart by their ids alone, oldest first."""
+
+    first: EntryId
+    """The prompt that came first since transcripts were switched on: nothing before it is anybody's business."""
+    through: EntryId | None = None
+    """The newest one dealt with: begun, or passed by."""
+    until: EntryId | None = None
+    """The newest one that was settled on the record."""
+
+    @property
+    def owes(self) -> bool:
+        """There are messages nothing was decided of."""
+        return self.until is not None and self.until != self.through
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A transcript note that is stored, and that no checkpoint names yet."""
+
+    address: str
+    position: int
+    """Of the row that proved it."""
+
+
 class OpenCall(msgspec.Struct, frozen=True):
     """A forwarded tool call whose outcome is not known."""
 
@@ -181,6 +207,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The newest confirmed checkpoint."""
     noted: Capture | None = None
     """The note that was confirmed last; it is no checkpoint, and nothing is built on it."""
+    transcript: Transcript | None = None
+    """None where no transcript notes are made, and before the first prompt since they are."""
+    sources: tuple[Source, ...] = ()
+    """Transcript notes that the next checkpoint names, oldest first; of very many the newest."""
     handoff: Handoff | None = None
     connection: MemoryConnected | None = None
     compaction_entry: EntryId | None = None
@@ -205,7 +235,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def drained(self) -> bool:
         """Whether everything that was to be stored is known to be, or known not to be."""
-        return self.unsaved_tip is None and all(c.status not in OWED for c in self.captures)
+        return self.unsaved_tip is None and not self.behind and all(c.status not in OWED for c in self.captures)
+
+    @property
+    def behind(self) -> bool:
+        """Whether transcript notes are owed for messages of which none was begun."""
+        return self.transcript is not None and self.transcript.owes
 
     @property
     def pending(self) -> tuple[Capture, ...]:

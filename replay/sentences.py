@@ -32,6 +32,7 @@ from journal.events import (
     ToolAnswered,
     ToolCalled,
     ToolResolved,
+    TranscriptPassed,
     WorkSettled,
     WriteAnswered,
     WriteIntended,
@@ -110,7 +111,8 @@ def _capture(event: Event) -> str | None:
             return f"{short(event.capture_id)}: {event.kind} of {event.source_tip} to {event.project}, {event.reason}"
         case SynthesisFinished():
             masked = f"{event.maskings} masked" if event.maskings else None
-            size = _joined(counted(event.characters, "character"), counted(event.chunks, "chunk"), masked, event.model)
+            chunks = counted(event.chunks, "chunk") if event.chunks else None
+            size = _joined(counted(event.characters, "character"), chunks, masked, event.model)
             return f"{short(event.capture_id)}: {size}"
         case SynthesisFailed():
             return f"{short(event.capture_id)}: {event.error}"
@@ -119,6 +121,9 @@ def _capture(event: Event) -> str | None:
         case BasisTaken():
             since = ", edited since," if event.edited else ""
             return f"{short(event.capture_id)}: its note{since} is what the next synthesis starts from"
+        case TranscriptPassed():
+            withheld = f"{event.withheld} withheld" if event.withheld else None
+            return _joined(f"through {event.through}", f"{counted(event.messages, 'message')} without a note", withheld)
         case NoteMoved():
             return f"{short(event.capture_id)}: {event.file_path}"
         case _:

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 
 from continuity.capture import capture_id
-from continuity.commands import BeginCapture, CommandRejected, Keep
+from continuity.commands import BeginCapture, CommandRejected
 from continuity.due import Submit
 from continuity.notetext import kept_form, named, titled, worded
 from continuity.privacy import RULE_SET_VERSION
@@ -55,14 +55,12 @@ async def keep(desk: Desk, note: Note, *, reason: str) -> CaptureId | None:
         return None
     made = titled(words) if note.exact_title else named(words, identity)
     digest, bodies = kept(kept_form(made))
-    command = Keep(
-        begin=BeginCapture(
-            capture_id=identity,
-            kind="note",
-            project=ProjectName(project),
-            source_tip=words.tip,
-            reason=reason,
-        ),
+    command = BeginCapture(
+        capture_id=identity,
+        kind="note",
+        project=ProjectName(project),
+        source_tip=words.tip,
+        reason=reason,
         text=finished(identity, digest, len(made.content), words.maskings),
     )
     await desk.apply(command, bodies=bodies)

@@ -137,6 +137,7 @@ def policy_values(settings: Settings) -> PolicyValues:
         cadence_ms=0 if cadence == "every" else round(cadence.minutes * 60_000),
         chunk_chars=settings.summary_chunk_chars,
         recall_chars=settings.recall_chars,
+        transcripts=settings.capture_transcript,
     )
 
 

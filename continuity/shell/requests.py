@@ -51,7 +51,9 @@ async def _checkpoint(desk: Desk, capture: Capture, branch: BranchId, text: str)
     messages = spoken(desk, branch, await desk.source.messages(capture.source_tip))
     found = await filed_now(desk)
     profile, git = found.profile, found.git
-    body = handoff.note_body(made, profile.kind, continues=_continued(desk, desk.state(branch), capture))
+    state = desk.state(branch)
+    sources = [source.address for source in state.sources] if state is not None else []
+    body = handoff.note_body(made, profile.kind, continues=_continued(desk, state, capture), sources=sources)
     metadata = handoff.note_metadata(
         profile,
         project=capture.project,

@@ -11,8 +11,8 @@ import anyio
 
 from continuity import due as owing
 from continuity.commands import CloseSession, CommandRejected
-from continuity.due import Begin, Policy, Prefetch, Probe, Submit, Synthesise, due
-from continuity.shell import capturing, erasing, reconciling, synthesising
+from continuity.due import Begin, Policy, Prefetch, Probe, Submit, Synthesise, Transcribe, due
+from continuity.shell import capturing, erasing, reconciling, synthesising, transcribing
 from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
@@ -188,7 +188,9 @@ class Runner:
         if ledger is None:
             return False
         owed = [effect for state in ledger.states.values() for effect in due(state, _IF_UP, now_ms).effects]
-        return any(isinstance(e, Submit | Probe) or (isinstance(e, Prefetch) and self._may_recall()) for e in owed)
+        return any(
+            isinstance(e, Submit | Transcribe | Probe) or (isinstance(e, Prefetch) and self._may_recall()) for e in owed
+        )
 
     def _awaits_server(self) -> bool:
         """A server is coming, at once or after its rest, and something is kept for it."""
@@ -244,6 +246,8 @@ class Runner:
                 await synthesising.synthesise(self.desk, effect, branch)
             case Submit():
                 await capturing.submit(self.desk, effect, branch)
+            case Transcribe():
+                await transcribing.transcribe(self.desk, effect, branch)
             case Probe():
                 await reconciling.probe(self.desk, effect, branch)
             case Prefetch():

@@ -36,6 +36,20 @@ async def screened(desk: Desk, capture: Capture, messages: Sequence[PublicMessag
     return treated, count + withheld
 
 
+async def screened_alone(desk: Desk, messages: Sequence[PublicMessage]) -> tuple[PublicMessage | None, int]:
+    """Return the last of `messages`, masked as one of them, and how often something in it was.
+
+    None with `mask_candidates` if it may hold a credential.
+    """
+    masked, count = await _off_the_loop(mask_messages, messages)
+    _, before = await _off_the_loop(mask_messages, messages[:-1])
+    if desk.settings.mask_candidates:
+        _, withheld = await _off_the_loop(withhold, masked[-1:])
+        if withheld:
+            return None, 0
+    return masked[-1], count - before
+
+
 async def _left_out(messages: Sequence[PublicMessage]) -> Sequence[PublicMessage]:
     """What no automatic checkpoint took of `messages`, with the value masked."""
     masked, _ = await _off_the_loop(mask_messages, messages)

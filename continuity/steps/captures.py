@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from continuity.state import Capture, Gathered, Handoff, Progress, State
+from continuity.steps.transcripts import reached
 from journal.events import (
     BasisTaken,
     CaptureBegun,
@@ -58,6 +59,8 @@ def capture_begun(state: State, row: Row, event: CaptureBegun) -> State:
         focus_sha256=event.focus_sha256,
     )
     after = put(state, begun)
+    if event.kind == "transcript":
+        return reached(after, event.source_tip)
     return replace(after, gathered=Gathered()) if event.kind == "checkpoint" else after
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from continuity.state import Capture, Gathered, Recall, Span, State
+from continuity.steps import transcripts
 from continuity.steps.captures import doubted
 from journal.events import (
     BranchForked,
@@ -28,7 +29,7 @@ def session_opened(state: State, row: Row, event: SessionOpened) -> State:
     ended = frozenset(event.writers_ended)
     kept = state.connection is not None and event.reason == "reload"
     owed = {"startup": "start", "new": "start", "resume": "start", "branch": "branch"}.get(event.reason)
-    return replace(
+    after = replace(
         state,
         opened=event,
         closed=False,
@@ -37,6 +38,7 @@ def session_opened(state: State, row: Row, event: SessionOpened) -> State:
         calls=tuple(replace(c, unknown=True) if c.writer in ended else c for c in state.calls),
         recall=_due(state.recall, owed) if owed else state.recall,
     )
+    return transcripts.switched(after)
 
 
 def _ended(capture: Capture, writers: frozenset[str]) -> bool:
@@ -54,7 +56,7 @@ def session_closed(state: State, row: Row, event: SessionClosed) -> State:
 def branch_forked(state: State, row: Row, event: BranchForked) -> State:
     """A fork inherits what is confirmed and what was synthesised, never owed work."""
     return replace(
-        state,
+        transcripts.forked(state, event.kept_tip),
         captures=(),
         calls=(),
         gathered=Gathered(),
@@ -76,6 +78,7 @@ def tips_mapped(state: State, row: Row, event: TipsMapped) -> State:
         gathered=replace(state.gathered, tip=moved(state.gathered.tip)),
         handoff=state.handoff and replace(state.handoff, tip=moved(state.handoff.tip)),
         off=tuple(Span(moved(span.after), moved(span.through)) for span in state.off),
+        transcript=transcripts.mapped(state.transcript, new),
     )
 
 
@@ -84,6 +87,7 @@ def work_settled(state: State, row: Row, event: WorkSettled) -> State:
     settled = replace(state, settled_tip=row.tip)
     if state.paused or event.messages == 0:
         return settled
+    settled = transcripts.settled(settled, row.tip)
     if state.checkpoint is not None and state.checkpoint.source_tip == row.tip:
         return replace(settled, gathered=Gathered())
     had = state.gathered

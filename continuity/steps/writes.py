@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from continuity.state import RUNGS, Capture, Evidence, Gathered, Intent, State, our_note
 from continuity.steps.captures import doubted, put, removed
+from continuity.steps.transcripts import named
 from journal.events import (
     CaptureProbed,
     CaptureResolved,
@@ -34,6 +35,7 @@ def write_intended(state: State, row: Row, event: WriteIntended) -> State:
         intent=Intent(event, row.at_ms, state.connection),
         content_sha256=event.content_sha256,
         code=None,
+        intended_position=row.position,
     )
     return put(state, intended)
 
@@ -72,13 +74,14 @@ def _confirmed(state: State, capture: Capture) -> State:
     confirmed = replace(capture, status="confirmed")
     after = removed(state, capture.capture_id)
     if capture.kind != "checkpoint":
-        return replace(after, noted=confirmed) if capture.kind == "note" else after
+        return replace(after, noted=confirmed) if capture.kind == "note" else named(after, confirmed)
     current = state.checkpoint
     if current is not None and current.begun_position > capture.begun_position:
         return after
     owed = Gathered() if after.gathered.tip == confirmed.source_tip else after.gathered
     kept = tuple(c for c in after.captures if not _contained(c, confirmed))
-    return replace(after, checkpoint=confirmed, gathered=owed, captures=kept)
+    unnamed = tuple(source for source in after.sources if source.position > confirmed.intended_position)
+    return replace(after, checkpoint=confirmed, gathered=owed, captures=kept, sources=unnamed)
 
 
 def _contained(capture: Capture, checkpoint: Capture) -> bool:

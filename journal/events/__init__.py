@@ -12,6 +12,7 @@ from journal.events.capture import (
     SynthesisAdvanced,
     SynthesisFailed,
     SynthesisFinished,
+    TranscriptPassed,
 )
 from journal.events.keeping import (
     BodiesErased,
@@ -74,6 +75,7 @@ Event = (
     | SynthesisFinished
     | SynthesisFailed
     | BasisTaken
+    | TranscriptPassed
     | CaptureSuperseded
     | WriteIntended
     | WriteAnswered
@@ -145,6 +147,7 @@ __all__ = [
     "ToolAnswered",
     "ToolCalled",
     "ToolResolved",
+    "TranscriptPassed",
     "WorkBegun",
     "WorkSettled",
     "WriteAnswered",

@@ -91,6 +91,19 @@ class BasisTaken(Fact, frozen=True, kw_only=True, tag="basis-taken.v1"):
     """Somebody changed the note since it was confirmed."""
 
 
+class TranscriptPassed(Fact, frozen=True, kw_only=True, tag="transcript-passed.v1"):
+    """Of some public messages in a row no transcript note is made.
+
+    They may hold a credential, were said off the record, or were sent from another branch.
+    """
+
+    through: Entry
+    """The newest of them."""
+    messages: Count
+    withheld: Count
+    """How many of them may hold a credential."""
+
+
 class CaptureSuperseded(Fact, frozen=True, kw_only=True, tag="capture-superseded.v1"):
     """A newer tip overtook a capture before any intent; nothing was ever sent for it."""
 

@@ -46,7 +46,7 @@ class Profile(Part, frozen=True, kw_only=True):
     folder: Path
 
 
-class PolicyValues(Part, frozen=True, kw_only=True):
+class PolicyValues(Part, frozen=True, kw_only=True, omit_defaults=True):
     """The settings that decisions depend on, so that replay needs no configuration."""
 
     capture: bool
@@ -58,6 +58,8 @@ class PolicyValues(Part, frozen=True, kw_only=True):
     cadence_ms: Count
     chunk_chars: Count
     recall_chars: Count
+    transcripts: bool = False
+    """Absent where no transcript notes are made."""
 
 
 class SessionOpened(Fact, frozen=True, kw_only=True, tag="session-opened.v1"):

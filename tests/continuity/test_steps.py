@@ -290,11 +290,13 @@ def test_an_intent_is_remembered_with_its_time_and_its_server_and_an_old_code_is
         "status": "intended",
         "attempt": 2,
         "intent": Intent(sent, 9_000, connected()),
+        "intended_position": 8,
         "code": None,
     }
     assert of_capture(*READY, by=intended()) == {
         "status": "intended",
         "intent": sent_at(*INTENDED),
+        "intended_position": 6,
         "content_sha256": BODY,
     }
 

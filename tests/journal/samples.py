@@ -37,6 +37,7 @@ from journal.events import (
     ToolAnswered,
     ToolCalled,
     ToolResolved,
+    TranscriptPassed,
     WorkBegun,
 )
 from journal.events.lifecycle import TipPair
@@ -87,6 +88,7 @@ SAMPLES: tuple[Event, ...] = (
     finished(),
     SynthesisFailed(capture_id=CAPTURE, error="no-end-line", model_calls=1),
     BasisTaken(capture_id=CAPTURE, source_tip=TIP, handoff_sha256=HANDOFF, edited=True),
+    TranscriptPassed(through=TIP, messages=3, withheld=1),
     CaptureSuperseded(capture_id=CAPTURE, by_tip=NEXT_TIP),
     intended(),
     answered(code="created"),

@@ -1,0 +1,93 @@
+"""Keeps the next message of a transcript, ready to be sent, or passes by what gets no note. It sends nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from continuity.capture import PublicMessage, capture_id
+from continuity.commands import BeginCapture, Observe
+from continuity.due import Transcribe
+from continuity.handoff.transcript import transcript_note, unwritten
+from continuity.notetext import kept_form
+from continuity.shell.desk import Desk, kept
+from continuity.shell.noting import finished, is_kept
+from continuity.shell.pausing import spoken
+from continuity.shell.screening import screened_alone
+from journal.events import TranscriptPassed
+from journal.ids import BranchId, EntryId, ProjectName
+
+_CONTEXT = 5
+"""Messages before one that it is masked with: a key may have begun in them."""
+
+
+async def transcribe(desk: Desk, effect: Transcribe, branch: BranchId) -> None:
+    """Keep the oldest message that has no note and gets one; what comes before it is passed by, once and for good.
+
+    Withheld is what may hold a credential; passed by too is what was off the record, is empty, or was sent already.
+    """
+    path = tuple(one for one in await desk.source.messages(effect.until) if not one.cut)
+    said = frozenset(one.entry_id for one in spoken(desk, branch, path))
+    numbers = {one.entry_id: number for number, one in enumerate(path, start=1)}
+    run = _Run(desk, branch)
+    for message in unwritten(path, effect.first, effect.after):
+        number = numbers[message.entry_id]
+        if message.entry_id in said and await run.keeps(path[max(0, number - _CONTEXT) : number], number):
+            return
+        run.passes(message)
+    await run.record(effect.until)
+
+
+class _Run:
+    """One look for the next message, and what was passed by before it."""
+
+    def __init__(self, desk: Desk, branch: BranchId) -> None:
+        self._desk = desk
+        self._branch = branch
+        self._through: EntryId | None = None
+        self._messages = 0
+        self._withheld = 0
+
+    async def keeps(self, messages: Sequence[PublicMessage], number: int) -> bool:
+        """Keep the last of `messages`, the `number`th of the session, if it gets a note; tell whether it does."""
+        project, ledger = self._desk.profile.project, self._desk.ledger
+        entry = messages[-1].entry_id
+        if project is None or ledger is None or not messages[-1].text.strip():
+            return False
+        identity = capture_id(project, self._desk.session_id, "transcript", entry)
+        if await is_kept(ledger, identity):
+            return False
+        message, maskings = await screened_alone(self._desk, messages)
+        if message is None:
+            self._withheld += 1
+            return False
+        if self._through is not None:
+            await self.record(self._through)
+        note = transcript_note(message, identity, self._desk.settings.capture_folder, number)
+        digest, bodies = kept(kept_form(note))
+        command = BeginCapture(
+            capture_id=identity,
+            kind="transcript",
+            project=ProjectName(project),
+            source_tip=entry,
+            reason="transcript",
+            text=finished(identity, digest, len(note.content), maskings),
+        )
+        await self._desk.apply(command, branch=self._branch, bodies=bodies)
+        return True
+
+    def passes(self, message: PublicMessage) -> None:
+        """The message gets no note."""
+        self._through = message.entry_id
+        self._messages += 1
+
+    async def record(self, through: EntryId) -> None:
+        """Record what was passed by, and say what was withheld of it."""
+        passed = TranscriptPassed(through=through, messages=self._messages, withheld=self._withheld)
+        await self._desk.apply(Observe(passed), branch=self._branch)
+        if self._withheld:
+            left = "1 message gets" if self._withheld == 1 else f"{self._withheld} messages get"
+            self._desk.voice.say(
+                f"transcript:{through}",
+                f"Continuity: {left} no transcript note, for a credential may be in there that no rule knows.",
+                "warning",
+            )
