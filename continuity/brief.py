@@ -17,7 +17,8 @@ import msgspec
 from continuity.handoff import HEADINGS, sections
 from continuity.privacy import cut_point, mask
 from continuity.privacy.quoting import fenced, one_line, printable, tame
-from continuity.recall import Item, QueryKind
+from continuity.recall import QueryKind
+from continuity.selection import Item
 from journal.ids import Sha256
 
 type Treatment = Literal["used", "cut", "withheld"]
@@ -42,8 +43,10 @@ _LABELS = MappingProxyType(
     {
         "": "",
         "local copy": "local copy, not read from memory now",
+        "not found": "local copy, its note was not found",
         "moved": "moved since it was confirmed",
         "edited": "edited since it was confirmed",
+        "moved and edited": "moved and edited since it was confirmed",
         "withdrawn": "withdrawn: the note is gone",
     }
 )
@@ -198,6 +201,8 @@ def _name(item: Item) -> str:
 
 
 def _rest(item: Item) -> str:
+    if item.label == "withdrawn":
+        return "[cut; the note is gone]"
     path, project = (one_line(text, 200).replace('"', "'") for text in (item.path, item.project))
     return f'[cut; the rest: bm_read_note(identifier="{path}", project="{project}")]'
 

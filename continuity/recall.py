@@ -1,14 +1,11 @@
-"""Which questions a session asks its memory, and which answers may be used. It asks nothing and shows nothing.
-
-Another repository's checkpoints are never recalled, by whichever question they come.
-"""
+"""Which questions a session asks its memory, and what must be read before an answer can be judged. It asks nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
 from itertools import groupby, zip_longest
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -18,16 +15,12 @@ from continuity.profile import Profile
 from journal.ids import Sha256
 
 type QueryKind = Literal["checkpoint", "neighbourhood", "prior_work", "tasks", "decisions", "shared", "topic", "recent"]
-type Label = Literal["", "local copy", "moved", "edited", "withdrawn"]
-"""What a reader must know about a note that is not simply what was confirmed."""
-
 EPOCH_DATE = "1970-01-01"
 """Passed with every question without words: the server orders by newest first only when a date is given."""
 
-_STATUS = {"task": "active", "decision": "open"}
+STATUS: Mapping[str, str] = MappingProxyType({"task": "active", "decision": "open"})
+"""Tasks and decisions are recalled in this status alone."""
 _NEED_FRONTMATTER: frozenset[QueryKind] = frozenset({"prior_work", "neighbourhood", "recent"})
-_SESSION_TYPES = frozenset({"session", "coding_session"})
-_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,35 +105,6 @@ class Unread(NamedTuple):
     file_path: str
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One note for the brief."""
-
-    section: QueryKind
-    title: str
-    path: str
-    text: str
-    project: str
-    checksum: str | None = None
-    label: Label = ""
-    read_only: bool = False
-    truncated: bool = False
-
-
-class Withheld(NamedTuple):
-    """A note that came back and is not shown."""
-
-    query: str
-    path: str
-    why: str
-
-
-class Selection(NamedTuple):
-    """What may be shown, in the order of the plan, and what may not."""
-
-    items: tuple[Item, ...]
-    withheld: tuple[Withheld, ...]
-
-
 def plan_recall(
     profile: Profile, *, checkpoint: str | None, topic: Sequence[str] = (), limits: Limits | None = None
 ) -> tuple[Query, ...]:
@@ -216,7 +180,7 @@ def _active(
         project=project,
         read_only=read_only,
         note_types=(note_type,),
-        filters=(("status", _STATUS[note_type]),),
+        filters=(("status", STATUS[note_type]),),
         page_size=page_size,
         after_date=EPOCH_DATE,
     )
@@ -288,111 +252,3 @@ def _in_turn(answers: Sequence[Answer]) -> Iterator[tuple[Query, Hit]]:
         hits = [[(answer.query, hit) for hit in answer.hits] for answer in several]
         rows = zip_longest(*hits) if prior else hits
         yield from (each for row in rows for each in row if each is not None)
-
-
-def select(
-    answers: Sequence[Answer],
-    profile: Profile,
-    *,
-    known: AbstractSet[str] = frozenset(),
-    session: str | None = None,
-    limits: Limits | None = None,
-) -> Selection:
-    """Return what of `answers`, given in the order of the plan, may be shown.
-
-    `known` are paths shown already, the branch's own checkpoint above all. A note counts once, where it comes first;
-    a session counts once, by its newest note. `session` is the one whose own checkpoint speaks for it.
-    """
-    items: list[Item] = []
-    withheld: list[Withheld] = []
-    seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
-    sessions: set[str] = {session} if session else set()
-    size = limits or Limits()
-    for query, hit in _ordered(answers):
-        where = (query.project, hit.file_path)
-        why = "shown elsewhere" if where in seen else _objection(query, hit, profile)
-        if why is None and _tells_of_a_session(query, hit):
-            why = _repeats(hit, sessions, size.shown_prior_work if query.kind == "prior_work" else None)
-        if why is None:
-            seen.add(where)
-            items.append(_item(query, hit))
-        else:
-            withheld.append(Withheld(query.name, hit.file_path, why))
-    return Selection(tuple(items), tuple(withheld))
-
-
-def _item(query: Query, hit: Hit) -> Item:
-    return Item(
-        section=query.kind,
-        title=hit.title,
-        path=hit.file_path,
-        text=hit.content or "",
-        project=query.project,
-        checksum=hit.checksum,
-        read_only=query.read_only,
-        truncated=hit.truncated,
-    )
-
-
-def _ordered(answers: Sequence[Answer]) -> Iterator[tuple[Query, Hit]]:
-    """Prior work newest first by its own times, by whichever question it came; everything else as it came."""
-    for prior, several in groupby(answers, key=lambda answer: answer.query.kind == "prior_work"):
-        hits = [(answer.query, hit) for answer in several for hit in answer.hits]
-        yield from sorted(hits, key=lambda found: _ended(found[1]), reverse=True) if prior else hits
-
-
-def _ended(hit: Hit) -> datetime:
-    for name in ("ended", "started"):
-        try:
-            told = datetime.fromisoformat(hit.metadata.get(name, ""))
-        except ValueError:
-            continue
-        return told if told.tzinfo else told.replace(tzinfo=UTC)
-    return _OLDEST
-
-
-def _objection(query: Query, hit: Hit, profile: Profile) -> str | None:
-    """Say why a hit is not shown. What names no path is no note but the server talking."""
-    told = {**dict(query.filters), **hit.metadata}
-    note_type = told.get("type", told.get("note_type", "")).lower()
-    wanted = _STATUS.get(note_type)
-    if not hit.file_path:
-        return "no note"
-    if query.note_types and note_type and note_type not in query.note_types:
-        return "another type"
-    if query.kind in {"neighbourhood", "recent"} and not note_type:
-        return "type not told"
-    if wanted is not None and told.get("status") != wanted:
-        return "not active or open"
-    if query.kind == "prior_work" or (note_type in _SESSION_TYPES and query.kind != "checkpoint"):
-        return None if _in_scope(note_type, told, profile) else "other work"
-    return None
-
-
-def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool:
-    if profile.kind == "coding":
-        if note_type == "session":
-            return told.get("scope") == profile.repository == told.get("repository", profile.repository)
-        return note_type in {"coding_session", ""} and told.get("repository") == profile.repository
-    if note_type == "coding_session":
-        return False
-    if "scope" in told:
-        return told["scope"] == profile.scope
-    return "type" in told and told.get("cwd") == profile.cwd
-
-
-def _tells_of_a_session(query: Query, hit: Hit) -> bool:
-    return query.kind == "prior_work" or hit.metadata.get("type", "").lower() in _SESSION_TYPES
-
-
-def _repeats(hit: Hit, sessions: set[str], most: int | None) -> str | None:
-    """Each session counts once, by its newest note. Older agents name it `<host>_session_id`."""
-    told = hit.metadata
-    legacy = next((told[name] for name in sorted(told) if name.endswith("_session_id")), "")
-    session = told.get("session_id") or legacy or hit.file_path
-    if session in sessions:
-        return "an older note of the same session"
-    if most is not None and len(sessions) >= most:
-        return "older work"
-    sessions.add(session)
-    return None

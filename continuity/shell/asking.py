@@ -12,7 +12,8 @@ from continuity.memory import notes
 from continuity.memory.search import Hit as Found
 from continuity.memory.search import SearchResult
 from continuity.profile import Profile
-from continuity.recall import Answer, Hit, Item, Query, Unread, Withheld, is_text_of, select, unread, unrevised
+from continuity.recall import Answer, Hit, Query, Unread, is_text_of, unread, unrevised
+from continuity.selection import Item, Withheld, select
 from journal.events import RecallAnswered, RecallFailed
 from journal.events.recall import HitRef, QueryRef
 from journal.ids import CaptureId

@@ -14,7 +14,8 @@ from continuity.brief import Brief, Source, render_brief
 from continuity.commands import CommandRejected, RecordProbe
 from continuity.memory import notes, probes
 from continuity.profile import Profile
-from continuity.recall import Answer, Item, Label, Withheld, both_phases, plan_recall, select, to_ask
+from continuity.recall import Answer, both_phases, plan_recall, to_ask
+from continuity.selection import Item, Label, Withheld, select
 from continuity.shell.asking import Fetched, ask_all, facts, not_shown, refs, revise
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ports import PathView

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.brief import LABEL, Brief, render_brief
-from continuity.recall import Item, Label, QueryKind
+from continuity.recall import QueryKind
+from continuity.selection import Item, Label
 from journal.ids import Sha256
 
 EMPTY = Sha256(hashlib.sha256(b"").hexdigest())

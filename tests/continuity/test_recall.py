@@ -9,19 +9,17 @@ import pytest
 from continuity.profile import Profile
 from continuity.recall import (
     Answer,
-    Item,
     Limits,
     Query,
-    Selection,
     Unread,
     both_phases,
     is_text_of,
     plan_recall,
-    select,
     to_ask,
     unread,
     unrevised,
 )
+from continuity.selection import Item, Selection, select
 
 GENERAL = Profile(
     kind="general",

@@ -59,7 +59,7 @@ from pathlib import Path
 from continuity.brief import render_brief
 from continuity.capture import capture_id
 from continuity.evolve import fold
-from continuity.recall import Item
+from continuity.selection import Item
 from journal.reader import open_reader
 import replay.commands
 

@@ -1,0 +1,163 @@
+"""Which of the answers may be shown, in what order and under which label. It asks nothing and writes no text.
+
+Another repository's checkpoints are never recalled, by whichever question they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
+from itertools import groupby
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from continuity.profile import Profile
+from continuity.recall import STATUS, Answer, Hit, Limits, Query, QueryKind
+
+type Label = Literal["", "local copy", "not found", "moved", "edited", "moved and edited", "withdrawn"]
+"""What a reader must know about a note that is not simply what was confirmed."""
+
+_SESSION_TYPES = frozenset({"session", "coding_session"})
+_NO_WORK: Mapping[str, str] = MappingProxyType({"schema": "a schema", "tau_transcript": "a transcript"})
+"""Types that tell of no work: how notes are made, and what a checkpoint sums up."""
+_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One note for the brief."""
+
+    section: QueryKind
+    title: str
+    path: str
+    text: str
+    project: str
+    checksum: str | None = None
+    label: Label = ""
+    read_only: bool = False
+    truncated: bool = False
+
+
+class Withheld(NamedTuple):
+    """A note that came back and is not shown."""
+
+    query: str
+    path: str
+    why: str
+
+
+class Selection(NamedTuple):
+    """What may be shown, in the order of the plan, and what may not."""
+
+    items: tuple[Item, ...]
+    withheld: tuple[Withheld, ...]
+
+
+def select(
+    answers: Sequence[Answer],
+    profile: Profile,
+    *,
+    known: AbstractSet[str] = frozenset(),
+    session: str | None = None,
+    limits: Limits | None = None,
+) -> Selection:
+    """Return what of `answers`, given in the order of the plan, may be shown.
+
+    `known` are paths shown already, the branch's own checkpoint above all. A note counts once, where it comes first;
+    a session counts once, by its newest note. `session` is the one whose own checkpoint speaks for it.
+    """
+    items: list[Item] = []
+    withheld: list[Withheld] = []
+    seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
+    sessions: set[str] = {session} if session else set()
+    size = limits or Limits()
+    for query, hit in _ordered(answers):
+        where = (query.project, hit.file_path)
+        why = "shown elsewhere" if where in seen else _objection(query, hit, profile)
+        if why is None and _tells_of_a_session(query, hit):
+            why = _repeats(hit, sessions, size.shown_prior_work if query.kind == "prior_work" else None)
+        if why is None:
+            seen.add(where)
+            items.append(_item(query, hit))
+        else:
+            withheld.append(Withheld(query.name, hit.file_path, why))
+    return Selection(tuple(items), tuple(withheld))
+
+
+def _item(query: Query, hit: Hit) -> Item:
+    return Item(
+        section=query.kind,
+        title=hit.title,
+        path=hit.file_path,
+        text=hit.content or "",
+        project=query.project,
+        checksum=hit.checksum,
+        read_only=query.read_only,
+        truncated=hit.truncated,
+    )
+
+
+def _ordered(answers: Sequence[Answer]) -> Iterator[tuple[Query, Hit]]:
+    """Prior work newest first by its own times, by whichever question it came; everything else as it came."""
+    for prior, several in groupby(answers, key=lambda answer: answer.query.kind == "prior_work"):
+        hits = [(answer.query, hit) for answer in several for hit in answer.hits]
+        yield from sorted(hits, key=lambda found: _ended(found[1]), reverse=True) if prior else hits
+
+
+def _ended(hit: Hit) -> datetime:
+    for name in ("ended", "started"):
+        try:
+            told = datetime.fromisoformat(hit.metadata.get(name, ""))
+        except ValueError:
+            continue
+        return told if told.tzinfo else told.replace(tzinfo=UTC)
+    return _OLDEST
+
+
+def _objection(query: Query, hit: Hit, profile: Profile) -> str | None:
+    """Say why a hit is not shown. What names no path is no note but the server talking."""
+    told = {**dict(query.filters), **hit.metadata}
+    note_type = told.get("type", told.get("note_type", "")).lower()
+    wanted = STATUS.get(note_type)
+    if not hit.file_path:
+        return "no note"
+    if query.note_types and note_type and note_type not in query.note_types:
+        return "another type"
+    if query.kind in {"neighbourhood", "recent"} and not note_type:
+        return "type not told"
+    if wanted is not None and told.get("status") != wanted:
+        return "not active or open"
+    if query.kind == "prior_work" or (note_type in _SESSION_TYPES and query.kind != "checkpoint"):
+        return None if _in_scope(note_type, told, profile) else "other work"
+    return None
+
+
+def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool:
+    if profile.kind == "coding":
+        if note_type == "session":
+            return told.get("scope") == profile.repository == told.get("repository", profile.repository)
+        return note_type in {"coding_session", ""} and told.get("repository") == profile.repository
+    if note_type == "coding_session":
+        return False
+    if "scope" in told:
+        return told["scope"] == profile.scope
+    return "type" in told and told.get("cwd") == profile.cwd
+
+
+def _tells_of_a_session(query: Query, hit: Hit) -> bool:
+    return query.kind == "prior_work" or hit.metadata.get("type", "").lower() in _SESSION_TYPES
+
+
+def _repeats(hit: Hit, sessions: set[str], most: int | None) -> str | None:
+    """Each session counts once, by its newest note. Older agents name it `<host>_session_id`."""
+    told = hit.metadata
+    legacy = next((told[name] for name in sorted(told) if name.endswith("_session_id")), "")
+    session = told.get("session_id") or legacy or hit.file_path
+    if session in sessions:
+        return "an older note of the same session"
+    if most is not None and len(sessions) >= most:
+        return "older work"
+    sessions.add(session)
+    return None
