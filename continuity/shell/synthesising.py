@@ -12,6 +12,7 @@ from continuity.commands import Observe
 from continuity.due import Synthesise
 from continuity.handoff import Chunk, Handoff, HandoffRefused, Through
 from continuity.privacy import RULE_SET_VERSION
+from continuity.shell.clock import Clock
 from continuity.shell.desk import Desk, kept
 from continuity.shell.pausing import spoken
 from continuity.shell.ports import ModelFailed
@@ -23,6 +24,9 @@ from journal.ids import BranchId
 HANDOFF_LIMIT_CHARS = 40_000
 """A longer answer is no handoff."""
 
+_UNSAID = frozenset({None, "body-missing"})
+"""What a capture's code is when no failure of the model was told of."""
+
 
 async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
     """Fold what is new into the handoff, part by part; each part is kept, so no failure makes it be read again."""
@@ -31,8 +35,8 @@ async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
         return
     synthesis = _Synthesis(desk, capture, branch)
     try:
-        with anyio.fail_after(desk.settings.summary_timeout_seconds):
-            await synthesis.fold()
+        if await synthesis.fold() and capture.code not in _UNSAID:
+            desk.voice.say("synthesis", "Continuity could make the checkpoint now.")
     except (ModelFailed, TimeoutError) as error:
         code = error.code if isinstance(error, ModelFailed) else "timeout"
         failed = SynthesisFailed(capture_id=capture.capture_id, error=code, model_calls=synthesis.calls)
@@ -42,6 +46,30 @@ async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
             f"Continuity could not make a checkpoint ({code}); the last one stands, and it will be tried again later.",
             "warning",
         )
+
+
+class _Pace:
+    """Whether one more part fits into the time of an attempt, if it takes as long as the slowest one so far.
+
+    A request that is cut off by the deadline was paid for nothing.
+    """
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._until_ms = clock.now_ms() + seconds * 1000
+        self._slowest_ms = 0
+        self._since_ms = clock.now_ms()
+
+    @property
+    def allows_another(self) -> bool:
+        """The first is always allowed; a clock that was set tells nothing, and then the deadline does."""
+        return self._slowest_ms == 0 or self._clock.now_ms() + self._slowest_ms <= self._until_ms
+
+    def made_one(self) -> None:
+        """Take note of how long this one took."""
+        now_ms = self._clock.now_ms()
+        self._slowest_ms = max(self._slowest_ms, now_ms - self._since_ms)
+        self._since_ms = now_ms
 
 
 class _Synthesis:
@@ -57,11 +85,15 @@ class _Synthesis:
         self._model: str | None = None
         self.calls = 0
 
-    async def fold(self) -> None:
-        """Go through the parts not read yet; the last one finishes the capture.
+    async def fold(self) -> bool:
+        """Go through the parts not read yet; the last one finishes the capture. Tell whether it came to that.
+
+        Where the time of one attempt is not enough for all of them it ends before a part that would not fit: nothing
+        failed, so what is left is owed at once. Reading and masking have no part in that time.
 
         Raises:
             ModelFailed: The model gave no handoff; what was folded before is recorded.
+            TimeoutError: The model was too slow for one part; what was folded before is recorded.
         """
         capture, progress = self._capture, self._capture.progress
         messages = await self._desk.source.messages(capture.source_tip)
@@ -77,15 +109,21 @@ class _Synthesis:
         focus = await self._desk.body(capture.focus_sha256)
         parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))
         newest = handoff.newest_request(masked)
-        for number, part in enumerate(parts, start=1):
-            made = await self._ask(handoff.request(part, prior=prior, newest=newest, focus=focus))
-            prior = handoff.kept_text(made)
-            self._done += 1
-            if number < len(parts):
-                await self._advance(part, prior)
+        pace = _Pace(self._desk.clock, self._desk.settings.summary_timeout_seconds)
+        with anyio.fail_after(self._desk.settings.summary_timeout_seconds):
+            for number, part in enumerate(parts, start=1):
+                if not pace.allows_another:
+                    return False
+                made = await self._ask(handoff.request(part, prior=prior, newest=newest, focus=focus))
+                prior = handoff.kept_text(made)
+                self._done += 1
+                if number < len(parts):
+                    await self._advance(part, prior)
+                pace.made_one()
         if prior is None:
             raise ModelFailed("nothing-to-read")
         await self._finish(prior)
+        return True
 
     def _spoken(self, messages: Sequence[PublicMessage]) -> tuple[PublicMessage, ...]:
         return spoken(self._desk, self._branch, messages)

@@ -137,8 +137,8 @@ def _saved(checkpoint: Capture | None) -> str:
 
 
 def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:
-    """What is made and not known to be stored, on whatever branch; one that is only begun is under way."""
-    found = [capture for state in branches for capture in state.captures if capture.status != "begun"]
+    """What is made and not known to be stored, on whatever branch; one that is only begun is under way, or failed."""
+    found = [c for state in branches for c in state.captures if c.status != "begun" or c.failures]
     return [f"  {'unproven    ' if c.status in PENDING else 'not saved   '} {_how_far(c, now_ms)}" for c in found]
 
 
@@ -146,7 +146,8 @@ def _how_far(capture: Capture, now_ms: int) -> str:
     since = capture.intent.at_ms if capture.intent else capture.begun_ms
     minutes = max(0, now_ms - since) // 60_000
     name = capture.path or f"checkpoint {capture.capture_id[:12]}"
-    status = "ready and waits for memory" if capture.status == "ready" else capture.status.replace("_", " ")
+    unsent = {"begun": "not made yet and will be tried again", "ready": "ready and waits for memory"}
+    status = unsent.get(capture.status) or capture.status.replace("_", " ")
     code = f" ({capture.code})" if capture.code else ""
     read = f", read {capture.probes} time(s)" if capture.status in PENDING else ""
     return f"{name} is {status}{code} since {minutes} min{read}"
