@@ -66,16 +66,20 @@ def select(
     """Return what of `answers`, given in the order of the plan, may be shown.
 
     `known` are paths shown already, the branch's own checkpoint above all. A note counts once, where it comes first;
-    a session counts once, by its newest note. `session` is the one whose own checkpoint speaks for it.
+    a session counts once, by its newest note, so of prior work that is read in part the rest is left out: nobody knows
+    whose it is. `session` is the one whose own checkpoint speaks for it.
     """
     items: list[Item] = []
     withheld: list[Withheld] = []
     seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
     sessions: set[str] = {session} if session else set()
     size = limits or Limits()
+    read = {answer.query.name for answer in answers if any("type" in hit.metadata for hit in answer.hits)}
     for query, hit in _ordered(answers):
         where = (query.project, hit.file_path)
         why = "shown elsewhere" if where in seen else _objection(query, hit, profile)
+        if why is None and query.kind == "prior_work" and query.name in read and "type" not in hit.metadata:
+            why = "not read"
         if why is None and _tells_of_a_session(query, hit):
             why = _repeats(hit, sessions, size.shown_prior_work if query.kind == "prior_work" else None)
         if why is None:
@@ -127,6 +131,8 @@ def _objection(query: Query, hit: Hit, profile: Profile) -> str | None:
         return "another type"
     if query.kind in {"neighbourhood", "recent"} and not note_type:
         return "type not told"
+    if note_type in _NO_WORK:
+        return _NO_WORK[note_type]
     if wanted is not None and told.get("status") != wanted:
         return "not active or open"
     if query.kind == "prior_work" or (note_type in _SESSION_TYPES and query.kind != "checkpoint"):
@@ -139,7 +145,7 @@ def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool
         if note_type == "session":
             return told.get("scope") == profile.repository == told.get("repository", profile.repository)
         return note_type in {"coding_session", ""} and told.get("repository") == profile.repository
-    if note_type == "coding_session":
+    if note_type == "coding_session" or told.get("repository"):
         return False
     if "scope" in told:
         return told["scope"] == profile.scope

@@ -161,12 +161,20 @@ def test_notes_that_are_not_shown_are_counted() -> None:
         ("local copy", "local copy, not read from memory now"),
         ("moved", "moved since it was confirmed"),
         ("edited", "edited since it was confirmed"),
+        ("moved and edited", "moved and edited since it was confirmed"),
+        ("not found", "local copy, its note was not found"),
         ("withdrawn", "withdrawn: the note is gone"),
     ],
 )
 def test_a_note_that_is_not_what_was_confirmed_says_so(label: Label, words: str) -> None:
     text = render_brief([msgspec.structs.replace(item("checkpoint", handoff()), label=label)], 5000).text
     assert f"tau/a (tau/a.md) [{words}]" in text
+
+
+def test_of_a_note_that_is_gone_no_call_reads_the_rest() -> None:
+    text = render_brief([msgspec.structs.replace(item("checkpoint", handoff(400)), label="withdrawn")], 2_000).text
+    assert "[cut; the note is gone]" in text
+    assert "bm_read_note" not in text
 
 
 def test_an_answer_the_server_cut_is_marked_even_where_there_is_room() -> None:

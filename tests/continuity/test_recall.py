@@ -195,6 +195,8 @@ def test_a_shared_note_is_marked_as_not_ours() -> None:
         (AROUND, Note("a", {"type": "coding_session"}), "other work"),
         (AROUND, Note("a", {"type": "session", "cwd": "/w/thesis"}), "other work"),
         (PRIOR, Note("a", {"type": "coding_session", "repository": "eve/other"}), "other work"),
+        (AROUND, Note("a", {"type": "tau_transcript", "repository": "ada/one"}), "a transcript"),
+        (RECENT, Note("a", {"type": "schema"}), "a schema"),
     ],
 )
 def test_what_must_not_be_shown_is_withheld_with_a_reason(query: Query, note: Note, why: str) -> None:
@@ -217,6 +219,8 @@ def test_general_work_never_sees_a_repositorys_checkpoints(query: Query, kind: s
         ({"type": "session", "cwd": "/w/thesis", "scope": "thesis"}, True),
         ({"type": "session", "cwd": "/w/thesis", "scope": "other"}, False),
         ({"type": "session", "cwd": "/elsewhere"}, False),
+        ({"type": "session", "cwd": "/w/thesis", "repository": "eve/other"}, False),
+        ({"type": "session", "scope": "thesis", "repository": "eve/other"}, False),
         ({"note_type": "session"}, False),
     ],
 )
@@ -294,6 +298,13 @@ def test_a_session_without_a_time_comes_last_and_the_start_counts_where_the_end_
 
 def test_a_listing_that_tells_no_session_counts_each_note() -> None:
     assert paths(selected(CODING, PRIOR, Note("a"), Note("b"))) == ["a", "b"]
+
+
+def test_prior_work_that_was_not_read_is_left_out_where_the_rest_was() -> None:
+    notes = [session("read", "2026-01-03", "beta"), Note("unread", {"note_type": "coding_session"})]
+    found = selected(CODING, PRIOR, *notes)
+    assert paths(found) == ["read"]
+    assert [(one.path, one.why) for one in found.withheld] == [("unread", "not read")]
 
 
 def test_what_changed_recently_adds_nothing_to_a_session_that_is_shown() -> None:
