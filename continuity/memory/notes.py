@@ -87,6 +87,13 @@ class ProjectInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_default: bool = False
     sha256: Sha256 | None = None
     """Digest of the id and the folder the server tells; None where it tells neither. Two stores may know one name."""
+    qualified: str | None = None
+    """WORKSPACE/PROJECT, by which it is told from another of its name."""
+
+    @property
+    def label(self) -> str:
+        """How a person tells it from others of its name."""
+        return f"{self.qualified or self.name} ({self.source})"
 
 
 class Projects(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,19 +102,24 @@ class Projects(msgspec.Struct, frozen=True, kw_only=True):
     projects: tuple[ProjectInfo, ...] = ()
     code: str | None = None
 
+    def named(self, name: str) -> tuple[ProjectInfo, ...]:
+        """Return the projects that `name` names, each once: by name and workspace if it gives both, else by name alone."""
+        exact = [project for project in self.projects if project.qualified == name]
+        return tuple(dict.fromkeys(exact or [project for project in self.projects if project.name == name]))
+
     def source(self, name: str) -> ProjectSource:
         """Return where `name` lives; several of one name in different places are unknown."""
-        found: list[ProjectSource] = [project.source for project in self.projects if project.name == name]
+        found: list[ProjectSource] = [project.source for project in self.named(name)]
         return found[0] if len(set(found)) == 1 else "unknown"
 
     def sha256(self, name: str) -> Sha256 | None:
         """Return the digest of the one project of this name, if it has one."""
-        found = {project.sha256 for project in self.projects if project.name == name}
+        found = {project.sha256 for project in self.named(name)}
         return found.pop() if len(found) == 1 else None
 
     def lack(self, name: str) -> bool:
-        """Whether `name` is none of the projects; never when they are not known."""
-        return bool(self.projects) and all(project.name != name for project in self.projects)
+        """Whether `name` does not name one project: none, or several. Never when they are not known."""
+        return bool(self.projects) and len(self.named(name)) != 1
 
 
 async def write_note(
@@ -298,6 +310,7 @@ async def list_memory_projects(caller: Caller, seconds: float) -> Projects:
                 name=entry.name,
                 source=entry.source_class,
                 is_default=entry.is_default,
+                qualified=entry.qualified_name,
                 sha256=digest([entry.external_id, entry.path]) if entry.external_id or entry.path else None,
             )
             for entry in listing.projects

@@ -82,6 +82,7 @@ class ProjectEntry(_Shape):
     is_default: bool = False
     external_id: str | None = None
     path: str | None = None
+    qualified_name: str | None = None
 
     @property
     def source_class(self) -> Literal["local", "cloud", "unknown"]:

@@ -13,6 +13,7 @@ from continuity.due import Begin, Submit
 from continuity.memory.calls import Ticket
 from continuity.memory.notes import WriteOutcome, WriteRequest, write_note
 from continuity.shell.desk import Desk, kept
+from continuity.shell.mirroring import mirrored
 from continuity.shell.requests import request_of
 from continuity.shell.saying import disclosed, told
 from continuity.state import Capture
@@ -123,7 +124,17 @@ def _unrecorded(capture: Capture) -> WriteAnswered:
 
 
 def _no_project(desk: Desk, project: str) -> CommandRejected:
-    """A mistyped project would leave a doubt that no reading can settle: nothing is sent, and the names are told."""
+    """A project of no place would leave a doubt that no reading can settle: nothing is sent, and the names are told."""
+    several = desk.link.projects.named(project)
+    if several:
+        known = ", ".join(one.label for one in several[:20])
+        desk.voice.say(
+            "project",
+            f"Basic Memory has several projects {project!r}, so nothing is saved; what is made is kept. They are: {known}. "
+            "Set `project` to one of them with its workspace, or give each a name of its own.",
+            "warning",
+        )
+        return CommandRejected("submit-write", "the server has several projects of the name")
     known = ", ".join(one.name for one in desk.link.projects.projects[:20])
     desk.voice.say(
         "project",
@@ -138,6 +149,7 @@ async def _send(
     desk: Desk, connection: MemoryConnection, request: WriteRequest, intent: WriteIntended, branch: BranchId
 ) -> None:
     """Whatever interrupts the call, what is known of it is recorded before the interruption passes on."""
+    await mirrored(desk.mirror, desk.ledger, branch, intent.capture_id)
     ticket = Ticket()
     outcome: WriteOutcome | None = None
     try:
@@ -149,6 +161,7 @@ async def _send(
         with anyio.CancelScope(shield=True):
             await desk.outcome(_answered(intent, outcome), branch=branch)
         told(desk, intent, outcome)
+    await mirrored(desk.mirror, desk.ledger, branch, intent.capture_id)
 
 
 def _answered(intent: WriteIntended, outcome: WriteOutcome) -> WriteAnswered:

@@ -28,6 +28,10 @@ LIVED_SECONDS = 60.0
 """A server that was up this long is not blamed for its end: another one is started as soon as it is wanted."""
 
 
+LISTED_SECONDS = 60.0
+"""For so long a list of projects is believed by whoever is about to write to one of them."""
+
+
 class MemoryLink:
     """The process's one memory connection, whatever session uses it.
 
@@ -58,6 +62,7 @@ class MemoryLink:
         self._connection: MemoryConnection | None = None
         self.inventory: Inventory | None = None
         self.projects = Projects()
+        self._listed = 0.0
 
     def want(self, *, at_once: bool = False) -> None:
         """Ask for a connection; returns at once, and does nothing while one is up or coming.
@@ -120,8 +125,13 @@ class MemoryLink:
         return self.coming or (self.connection is None and self._wanted.is_set() and self.status != "down")
 
     async def lacks(self, project: str) -> bool:
-        """Whether the server says that it has no such project; asked again first, for it may be new."""
-        if self.connection is not None and self.projects.lack(project):
+        """Whether the server says that `project` is none of its projects, or several.
+
+        Asked again first if it does, for that may be mended, and now and then
+        if it does not: a project may be renamed at any time.
+        """
+        stale = anyio.current_time() - self._listed >= LISTED_SECONDS
+        if self.connection is not None and (stale or self.projects.lack(project)):
             await self._list_projects(self.connection)
         return self.projects.lack(project)
 
@@ -199,6 +209,7 @@ class MemoryLink:
 
     async def _list_projects(self, connection: MemoryConnection) -> None:
         self.projects = await list_memory_projects(connection, self.timeout_seconds)
+        self._listed = anyio.current_time()
 
     async def _list_tools(self, connection: MemoryConnection) -> None:
         """A server that cannot list its tools can still be written to."""

@@ -11,6 +11,7 @@ before each request reads `faults.json`, which a test may rewrite at any time th
                  "rpc-error"; "hold" waits for `release()`, "turn" for `release(title)` of its own note
                  {"error": text} {"code": code} {"sleep": seconds} {"store": body} (another body than it was given)
                  "wedge" (this server answers nothing from here on; the next one does)
+    projects     what list_memory_projects tells instead of the one there is
     index        "lag" (search finds nothing) | "required" (search answers with plain text)
                  | "hidden" (reads find nothing either, though writes meet what is there)
 """
@@ -284,6 +285,9 @@ class Server:
         return _json_result({"results": shown, "has_more": bool(shown) and len(found) > len(shown)})
 
     def list_memory_projects(self, arguments: Record) -> Record:
+        listed = self.faults().get("projects")
+        if listed is not None:
+            return _json_result({"projects": listed})
         source = self.faults().get("source", "local")
         project: Record = {"name": "main", "source": source, "is_default": True}
         folder = self.faults().get("project_folder", str(self.fake.folder))
