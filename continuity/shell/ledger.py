@@ -151,6 +151,11 @@ class Ledger:
         return [one for name, one in known.items() if name not in gone]
 
     @property
+    def last_saved(self) -> Capture | None:
+        """The checkpoint that was the newest of the branch being written, even if its note is proven gone since."""
+        return self.state.checkpoint or next(reversed(self._branches[self.current].saved.values()), None)
+
+    @property
     def withdrawn(self) -> frozenset[CaptureId]:
         """Captures whose note was proven to be gone, on whatever branch."""
         return frozenset(name for kept in self._branches.values() for name in kept.withdrawn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from continuity.places import Places
 from continuity.profile import Profile
 from continuity.shell.ports import PathView, Voice
 from continuity.shell.settings import Settings
+from journal.disk import FORMAT
 from journal.errors import (
     ChainBroken,
     FileSystemUnsupported,
@@ -30,9 +32,9 @@ from journal.errors import (
     UnknownEvent,
 )
 from journal.events.lifecycle import Level, OpenReason, PolicyValues
-from journal.ids import EntryId, ProjectName, SessionId
+from journal.ids import EntryId, JournalId, ProjectName, SessionId
 from journal.reader import open_reader
-from journal.row import WriterRecord
+from journal.row import Header, WriterRecord
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +45,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     level: Level
     extension: str
     """Our own version."""
+
+
+def header(session_id: SessionId, root: EntryId) -> Header:
+    """Return what a new journal of this session says of itself."""
+    return Header(format=FORMAT, journal_id=JournalId(secrets.token_hex(16)), session_id=session_id, root=root)
 
 
 def opening(

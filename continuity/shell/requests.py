@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from continuity import handoff
 from continuity.capture import address
+from continuity.handoff import Handoff
 from continuity.memory.notes import WriteRequest
 from continuity.notetext import from_kept_form, metadata_of
+from continuity.profile import ProfileKind
 from continuity.shell.desk import Desk
 from continuity.shell.filing import filed_now
 from continuity.shell.pausing import spoken
 from continuity.state import Capture, State
-from journal.ids import BranchId
+from journal.ids import BranchId, CaptureId
 
 
 async def request_of(desk: Desk, capture: Capture, branch: BranchId) -> WriteRequest | None:
@@ -51,9 +55,7 @@ async def _checkpoint(desk: Desk, capture: Capture, branch: BranchId, text: str)
     messages = spoken(desk, branch, await desk.source.messages(capture.source_tip))
     found = await filed_now(desk)
     profile, git = found.profile, found.git
-    state = desk.state(branch)
-    sources = [source.address for source in state.sources] if state is not None else []
-    body = handoff.note_body(made, profile.kind, continues=_continued(desk, state, capture), sources=sources)
+    body = checkpoint_body(made, profile.kind, desk.state(branch), capture, unfound=desk.unfound)
     metadata = handoff.note_metadata(
         profile,
         project=capture.project,
@@ -77,10 +79,18 @@ async def _checkpoint(desk: Desk, capture: Capture, branch: BranchId, text: str)
     )
 
 
-def _continued(desk: Desk, state: State | None, capture: Capture) -> str | None:
+def checkpoint_body(
+    made: Handoff, kind: ProfileKind, state: State | None, capture: Capture, *, unfound: Collection[CaptureId]
+) -> str:
+    """Return the body of a checkpoint's note as `state` links it: with what it continues and what it draws on."""
+    sources = [source.address for source in state.sources] if state is not None else []
+    return handoff.note_body(made, kind, continues=_continued(unfound, state, capture), sources=sources)
+
+
+def _continued(unfound: Collection[CaptureId], state: State | None, capture: Capture) -> str | None:
     """Only an older, confirmed note that is not known to be gone is continued; a moved one under its new path."""
     checkpoint = state.checkpoint if state else None
-    if checkpoint is None or checkpoint.capture_id in desk.unfound:
+    if checkpoint is None or checkpoint.capture_id in unfound:
         return None
     if checkpoint.begun_position > capture.begun_position:
         return None  # a lost one that is written again came before it

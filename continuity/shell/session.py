@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
@@ -18,7 +17,7 @@ from continuity.places import Places
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, unmirrored
-from continuity.shell.opening import Guard, Host, blocked, journal_path, opening, tell_torn
+from continuity.shell.opening import Guard, Host, blocked, header, journal_path, opening, tell_torn
 from continuity.shell.pausing import Pausing, Switched
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, delivered
@@ -26,12 +25,10 @@ from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.shell.settling import Settling
 from continuity.state import State
 from continuity.topic import topic_of
-from journal.disk import FORMAT
 from journal.errors import JournalError, JournalLocked
 from journal.events import CompactionEnded, CompactionNoticed, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
-from journal.ids import JournalId
-from journal.row import Header, WriterRecord
+from journal.row import WriterRecord
 
 type Asked = Literal["due", "kept", "nothing", "paused", "unrecorded"]
 """What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new or nothing on the
@@ -168,6 +165,15 @@ class Session:
             self._want_server(at_once=True)
             return "due" if rows else "kept"
 
+    async def hold(self) -> bool:
+        """Have a journal, begun now if need be, for what a person wants recorded; False where there can be none."""
+        async with self._boundary():
+            await self._hold_late()
+            if self.desk.ledger is None and self.blocked is None:
+                with self._guarded():
+                    await self._take_hold(await self.desk.source.view(None), prompted=True)
+            return self.desk.ledger is not None
+
     async def switch(self, *, off: bool, anchor: object | None) -> Switched:
         """Go off the record, or on it again, after the message `anchor`: the newest one when the person asked."""
         async with self._boundary():
@@ -280,7 +286,9 @@ class Session:
         if found:
             ledger = await Ledger.open(path, self.desk.writer, self.desk.clock)
         elif prompted:
-            ledger = await Ledger.create(path, self._header(view), self.desk.writer, self.desk.clock)
+            ledger = await Ledger.create(
+                path, header(self.desk.session_id, view.root), self.desk.writer, self.desk.clock
+            )
         else:
             return None
         if self.blocked is not None:
@@ -307,14 +315,6 @@ class Session:
             ledger = await self._take_hold(view, prompted=True)
             if ledger is not None:
                 await self._settle(ledger, view, interrupted=view.unanswered)
-
-    def _header(self, view: PathView) -> Header:
-        return Header(
-            format=FORMAT,
-            journal_id=JournalId(secrets.token_hex(16)),
-            session_id=self.desk.session_id,
-            root=view.root,
-        )
 
     async def _open(self, ledger: Ledger, reason: OpenReason) -> None:
         """Record the opening on the current branch, and on every other that still owes something."""

@@ -85,6 +85,11 @@ class TauBoundaries:
         self._resident.forget(session, self._configured.places)
 
     @property
+    def anchor(self) -> MessageKey | None:
+        """The newest message of this session that this generation saw."""
+        return self._anchor
+
+    @property
     def apart(self) -> bool:
         """Whether calls that change something have no journal of the session's own to be recorded in."""
         session = self.session

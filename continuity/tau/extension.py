@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -23,20 +23,24 @@ from continuity.shell.config import Loaded, SettingsError, environment, load_pla
 from continuity.shell.serving import server_spec
 from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
-from continuity.tau.host import Tau, register_command, subscribe, when_quit, when_started
+from continuity.tau.commands import Run, register
+from continuity.tau.host import Tau, subscribe, when_quit, when_started
 from continuity.tau.insertion import Insertion
+from continuity.tau.last_command import last
 from continuity.tau.model_call import is_lookup
-from continuity.tau.pending_command import DESCRIPTION, USAGE, pending
+from continuity.tau.pause_command import switch
+from continuity.tau.pending_command import pending
 from continuity.tau.presence import status
+from continuity.tau.remember_command import remembered
 from continuity.tau.resident import Configuration, Resident, resident
 from continuity.tau.tools import ToolRun, register_tool
-from continuity.tau.why_command import DESCRIPTION as WHY
-from continuity.tau.why_command import USAGE as WHY_USAGE
 from continuity.tau.why_command import why
 from journal.disk import make_folder
 
 MANY_TOOLS = 60
 """More tools than this are said: each costs its schema in every request."""
+
+OFF_THE_RECORD = "Off the record: no checkpoint is made. /bm-resume first; what was said meanwhile stays out."
 
 
 def setup(tau: Tau) -> None:
@@ -54,13 +58,7 @@ def setup(tau: Tau) -> None:
         return
     insertion = Insertion(tau, living.outstanding, lambda: secrets.token_hex(16))
     boundaries = TauBoundaries(tau, living, insertion, configured)
-    _register_commands(
-        tau,
-        lambda _: _shown(living, boundaries),
-        partial(_save, living, boundaries),
-        partial(_open, living, boundaries),
-        lambda arguments: why(boundaries.session, living.owner, arguments),
-    )
+    register(tau, _runs(living, boundaries))
     ignored = configured.loaded.ignored_keys
     if ignored:
         living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
@@ -75,13 +73,7 @@ def setup(tau: Tau) -> None:
 def _off(tau: Tau, living: Resident, trouble: str) -> None:
     """Offer the commands alone, and end what an earlier generation with usable settings may have left running."""
     living.presence.say("settings", f"Continuity is off: {trouble}", "error")
-    _register_commands(
-        tau,
-        lambda _: status(None, living.link, trouble, living.clock.now_ms()),
-        lambda _: "Nothing can be saved: see /bm-status.",
-        lambda _: "Nothing can be settled here: see /bm-status. `continuity unproven` lists what is open.",
-        lambda _: "Nothing was put into context: see /bm-status.",
-    )
+    register(tau, {"bm-status": lambda _: status(None, living.link, trouble, living.clock.now_ms())})
     when_started(tau, lambda: living.presence.use(tau))
     when_quit(tau, partial(living.quit, Settings().exit_timeout_seconds))
 
@@ -102,21 +94,22 @@ def _configured() -> tuple[Configuration, str | None]:
     return Configuration(loaded, places, home, spec), None
 
 
-def _register_commands(
-    tau: Tau,
-    show: Callable[[str], str],
-    save: Callable[[str], str | None],
-    settle: Callable[[str], str],
-    explain: Callable[[str], str | None],
-) -> None:
-    register_command(
-        tau, "bm-status", show, description="Where memory goes, and what of it is proven", usage="/bm-status"
-    )
-    register_command(
-        tau, "bm-checkpoint", save, description="Save a checkpoint now", usage="/bm-checkpoint [what to keep in view]"
-    )
-    register_command(tau, "bm-pending", settle, description=DESCRIPTION, usage=USAGE)
-    register_command(tau, "bm-why", explain, description=WHY, usage=WHY_USAGE)
+def _runs(living: Resident, boundaries: TauBoundaries) -> Mapping[str, Run]:
+    """What each command does, asked anew each time: a session comes and goes while its commands stay."""
+
+    def switched(arguments: str, *, off: bool) -> str | None:
+        return switch(boundaries.session, living.owner, boundaries.anchor, arguments, off=off)
+
+    return {
+        "bm-status": lambda _: _shown(living, boundaries),
+        "bm-checkpoint": partial(_save, living, boundaries),
+        "bm-last": lambda words: last(boundaries.session, living.owner, living.clock.now_ms(), words),
+        "bm-pause": partial(switched, off=True),
+        "bm-resume": partial(switched, off=False),
+        "bm-remember": lambda words: remembered(boundaries.session, living.owner, words),
+        "bm-pending": partial(_open, living, boundaries),
+        "bm-why": lambda words: why(boundaries.session, living.owner, words),
+    }
 
 
 def _shown(living: Resident, boundaries: TauBoundaries) -> str:
@@ -132,6 +125,8 @@ def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | 
     session = boundaries.session
     if session is None or session.desk.profile.project is None:
         return "Nothing can be saved here: see /bm-status."
+    if session.pausing.paused:
+        return OFF_THE_RECORD
     focus = mask(arguments.strip()).text or None
 
     async def request() -> None:
@@ -139,6 +134,8 @@ def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | 
             case "kept":
                 text = "A checkpoint is kept already and is saved as soon as memory answers; see /bm-status."
                 living.presence.say("checkpoint", text)
+            case "paused":
+                living.presence.say("checkpoint", OFF_THE_RECORD)
             case "nothing":
                 living.presence.say("checkpoint", session.blocked or "There is nothing new to save.")
             case "due":

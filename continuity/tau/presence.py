@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from continuity.checkout import around, explained
+from continuity.pending import age
 from continuity.shell.desk import PINNING, Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
@@ -94,6 +95,8 @@ def _session(session: Session, now_ms: int) -> list[str]:
     where = f"{project}, folder {desk.profile.checkpoint_folder}" if project else "no project configured: tools only"
     lines = [f"  level        {_LEVELS[session.host.level]}", f"  destination  {where} ({desk.profile.kind} work)"]
     lines += [f"  work         {sentence}" for sentence in _explained(desk)]
+    if session.pausing.paused:
+        lines.append(f"  record       {_off(session, now_ms)}")
     if desk.trouble is not None:
         lines.append(f"  recording    stopped: {desk.trouble}")
     if desk.missing:
@@ -121,6 +124,12 @@ def _explained(desk: Desk) -> Iterator[str]:
         yield surroundings
     if filed is not None:
         yield from explained(filed)
+
+
+def _off(session: Session, now_ms: int) -> str:
+    since_ms = session.pausing.since_ms
+    since = f" since {age(now_ms - since_ms)}" if since_ms is not None else ""
+    return f"off the record{since}: nothing is saved until /bm-resume"
 
 
 def _waiting_for(second: Second) -> str:
