@@ -9,12 +9,15 @@ from collections.abc import Mapping
 import msgspec
 
 from continuity.capture import content_digest, digest
-from continuity.privacy import mask
+from continuity.privacy import cut_point, mask
 from continuity.privacy.quoting import one_line, printable
 from journal.ids import CaptureId, EntryId, SessionId, Sha256
 
 TITLE_CHARS = 200
 """Characters of a title as it is shown, at most."""
+
+LONGEST_CHARS = 1_000_000
+"""Characters of a note's text; of a longer one the rest is left out, and it says so."""
 
 _SLUG_CHARS = 60
 _IDENTITY_CHARS = 12
@@ -22,7 +25,7 @@ _VALUE_CHARS = 1000
 _MOST_KEYS = 40
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _NOT_IN_A_SLUG = re.compile(r"[^a-z0-9]+")
-_FRONTMATTER = re.compile(r"---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONTMATTER = re.compile(r"---[ \t]*\n.*?\n---[ \t]*(?:\n+|\Z)", re.DOTALL)
 _THE_SERVERS = frozenset({"title", "type", "permalink"})
 """Keys of a note's frontmatter that the server writes from the rest of the call."""
 
@@ -81,10 +84,17 @@ def worded(folder: str, title: str, note_type: str, text: str, metadata: Mapping
         folder=folder.strip("/"),
         title=one_line(clean(title), TITLE_CHARS),
         note_type=note_type,
-        text=printable(clean(text)).lstrip("\ufeff").strip(),
+        text=bounded(printable(clean(text)).lstrip("\ufeff").strip()),
         metadata={key: value for key, value in told if value and _KEY.fullmatch(key) and key not in _THE_SERVERS},
         maskings=count,
     )
+
+
+def bounded(text: str) -> str:
+    """Return `text`, or its beginning and how long it was."""
+    if len(text) <= LONGEST_CHARS:
+        return text
+    return f"{text[: cut_point(text, 0, LONGEST_CHARS)]}\n\n[cut: {len(text)} characters in all]"
 
 
 def named(words: Worded, identity: CaptureId) -> NoteText:

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 
 from continuity.capture import PublicMessage, address
 from continuity.handoff.note import iso
-from continuity.notetext import NoteText
+from continuity.notetext import NoteText, bounded
 from continuity.privacy.quoting import fenced
 from journal.ids import CaptureId, EntryId
 
 TRANSCRIPT_TYPE = "tau_transcript"
-
-LONGEST_CHARS = 1_000_000
-"""Characters of one message that are kept; a longer one says that it was cut."""
 
 _NAMES = {"user": "User", "assistant": "Assistant"}
 
@@ -34,14 +31,12 @@ def transcript_note(message: PublicMessage, identity: CaptureId, folder: str, nu
 
     Its text stands behind a fence: no line of it is a link, an observation or a heading of the note.
     """
-    text = message.text
-    cut = f"\n\n[cut: {len(text)} characters in all]" if len(text) > LONGEST_CHARS else ""
     at = iso(message.at_ms)
     where = address(identity, folder, "transcript")
     return NoteText(
         folder=where.folder,
         title=where.title,
         note_type=TRANSCRIPT_TYPE,
-        body=f"# {_NAMES[message.role]}, {at}\n\n{fenced(text[:LONGEST_CHARS])}{cut}\n",
+        body=f"# {_NAMES[message.role]}, {at}\n\n{fenced(bounded(message.text))}\n",
         metadata={"role": message.role, "time": at, "number": str(number)},
     )

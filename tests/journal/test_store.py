@@ -170,6 +170,16 @@ async def test_an_attempt_of_another_branch_is_not_submitted_again(journal: Jour
     assert branch.branch == 2
 
 
+async def test_it_is_known_of_a_capture_that_a_write_of_it_was_committed_to_on_whatever_branch(
+    journal: Journal,
+) -> None:
+    await journal.append(MAIN, settled(), expected=0)
+    assert not await journal.submitted(facts.CAPTURE)
+    await journal.fork(MAIN, 1, [record(facts.intended(attempt=2))])
+    assert await journal.submitted(facts.CAPTURE)
+    assert not await journal.submitted(facts.OTHER_CAPTURE)
+
+
 async def test_an_event_that_cannot_be_held_is_refused_with_all_its_company(journal: Journal, path: Path) -> None:
     with pytest.raises(EventRejected):
         await journal.append(MAIN, [*settled(), record(facts.settled(), tip="\ud800")], expected=0)
