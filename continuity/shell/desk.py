@@ -15,7 +15,7 @@ from continuity.shell.git import git_facts
 from continuity.shell.ledger import Ledger
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import trouble
-from continuity.shell.ports import Model, SessionSource, Voice
+from continuity.shell.ports import Mirror, Model, SessionSource, Voice
 from continuity.shell.settings import Settings
 from continuity.state import Capture, State
 from journal.chain import body_digest
@@ -48,6 +48,8 @@ class Desk:
     model: Model
     voice: Voice
     ledger: Ledger | None = None
+    mirror: Mirror | None = None
+    """Where the host takes receipts at any moment; elsewhere they wait for a prompt."""
     checkout: Callable[[Profile], Awaitable[Filed]] = git_facts
     """Tells what a coding checkpoint says of its checkout, and how it is filed."""
     filed: Filed | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal, Protocol
 
 import msgspec
@@ -62,6 +62,10 @@ class SessionSource(Protocol):
         Answers that were cut off stand between them, marked: `view` does not have them.
         """
         ...
+
+
+type Mirror = Callable[[Mapping[str, str | int | None], EntryId], Awaitable[bool]]
+"""Puts a receipt into the session if its active path holds this tip, and tells whether it did; it never fails."""
 
 
 class ModelAnswer(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -51,6 +51,8 @@ class Composed(msgspec.Struct, frozen=True):
     """The digest it would have without what matched the prompt's topic."""
     withheld: tuple[Withheld, ...]
     """Notes that are not in it because of others that are; what an answer alone disqualifies was recorded with it."""
+    how: Literal["steered", "appended"] = "steered"
+    """Put in as the run's first steering message, or at rest, where the host can."""
 
 
 def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced | None]:
@@ -60,7 +62,7 @@ def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced 
         brief_sha256=brief.sha256,
         characters=len(brief.text),
         sources=(*sources(brief.sources), *map(not_shown, composed.withheld)),
-        how="steered",
+        how=composed.how,
         entry=None,
         complete=composed.complete,
     )

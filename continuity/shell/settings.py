@@ -74,7 +74,7 @@ class Cadence(_Model):
     minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 10
 
 
-NOT_YET = ("compaction_wait_seconds",)
+NOT_YET: tuple[str, ...] = ()
 """Keys of the shared format, or decided ones, that nothing acts on so far."""
 
 

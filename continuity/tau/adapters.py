@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -10,8 +12,10 @@ import anyio.to_thread
 from continuity.capture import PublicMessage
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed
-from continuity.tau.entries import Entry, Json, MessageKey, context_of, material, public_messages, receipts_on
-from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot
+from continuity.tau.entries import Entry, Json, MessageKey, Parsed, material, public_messages, receipts_on
+from continuity.tau.entries import context_of as shown_of
+from continuity.tau.host import HostGone, Tau, Told, append_receipt, context_of, told_path
+from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot, ModelUnavailable, summarize_by_host
 from continuity.tau.session_file import SessionFile
 from journal.ids import EntryId, Sha256
 
@@ -45,27 +49,58 @@ class FileSource:
 
 
 class ToldSource:
-    """The session as an announcing host tells it (level A): the path of the latest boundary."""
+    """The session as an announcing host tells it (level A): no file is opened, and no entry is read twice."""
 
     def __init__(self) -> None:
-        self._view = path_view((), root=None, certain=True)
-        self._path: tuple[Entry, ...] = ()
+        self.told: Told | None = None
+        """The path of the latest boundary."""
+        self._mutex = threading.Lock()
+        self._by_id: dict[EntryId, Entry] = {}
+        self._first: dict[tuple[str, int, int], EntryId] = {}
+        self._root: EntryId | None = None
 
-    def tell(self, entries: Sequence[Entry]) -> None:
-        """Take over the path that `host.branch_entries` returned at a boundary."""
-        root = self._view.root or next((entry.id for entry in entries), None)
-        self._view = path_view(entries, root=root, certain=True)
-        self._path = tuple(entries)
+    def tell(self, told: Told) -> None:
+        """Take over the path that the host told at a boundary."""
+        self.told = told
 
     async def view(self, anchor: object | None) -> PathView:
-        """Return that path; the host's own tip needs no anchor."""
-        del anchor
-        return self._view
+        """Return the path that was told at the boundary `anchor` (a `Told`), or at the latest one."""
+        told = anchor if isinstance(anchor, Told) else self.told
+        return await anyio.to_thread.run_sync(self._view, told)
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
-        """Return the public messages up to `tip`, if it is on the path last told; cut answers between."""
-        ends = [n for n, entry in enumerate(self._path, start=1) if entry.id == tip]
-        return material(self._path[: ends[-1]]) if ends else ()
+        """Return the public messages up to `tip`, if any path told had it; cut answers between."""
+        return await anyio.to_thread.run_sync(self._messages, tip)
+
+    def _view(self, told: Told | None) -> PathView:
+        path = self._taken(told) if told is not None else ()
+        self._root = self._root or next((entry.id for entry in path), None)
+        return path_view(path, root=self._root, certain=True)
+
+    def _taken(self, told: Told) -> tuple[Entry, ...]:
+        with self._mutex:
+            for parsed in told.take(self._by_id):
+                self._by_id[parsed.entry.id] = self._known_as(parsed)
+            return tuple(self._by_id[known] for known in told.ids if known in self._by_id)
+
+    def _known_as(self, parsed: Parsed) -> Entry:
+        """A message that Tau copied when it repaired its history is the one it was: role, time and text say so."""
+        if parsed.key is None or not parsed.key.timestamp_ms:
+            return parsed.entry
+        key = (parsed.key.role, parsed.key.timestamp_ms, hash(parsed.key.text))
+        first = self._first.setdefault(key, parsed.entry.id)
+        return parsed.entry if first == parsed.entry.id else replace(parsed.entry, first_id=first)
+
+    def _messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        if self.told is not None:
+            self._taken(self.told)
+        with self._mutex:
+            upwards: list[Entry] = []
+            at = self._by_id.get(tip)
+            while at is not None and len(upwards) < len(self._by_id):
+                upwards.append(at)
+                at = self._by_id.get(at.parent_id) if at.parent_id is not None else None
+        return material(upwards[::-1])
 
 
 class SessionModel:
@@ -84,6 +119,49 @@ class SessionModel:
         return await self._calls.summarize(self._of, text, instructions=instructions, timeout_seconds=timeout)
 
 
+class HostModel:
+    """The session's model as the host itself asks it; once the host went on, as it was at the boundary (level A)."""
+
+    def __init__(self, tau: Tau, session_id: str, noted: SessionModel) -> None:
+        self._tau = tau
+        self._session_id = session_id
+        self._noted = noted
+
+    async def summarize(self, text: str, *, instructions: str, timeout: float) -> ModelAnswer:
+        """Ask it once; a question that a reload or another session cut off is asked again over a way of our own.
+
+        Raises:
+            ModelUnavailable: A `ModelFailed`: no usable answer within `timeout` seconds.
+        """
+        context = context_of(self._tau, self._session_id)
+        if context is not None:
+            try:
+                return await summarize_by_host(context, text, instructions=instructions, timeout_seconds=timeout)
+            except ModelUnavailable:
+                if context_of(self._tau, self._session_id) is not None:
+                    raise
+        return await self._noted.summarize(text, instructions=instructions, timeout=timeout)
+
+
+class HostMirror:
+    """Puts receipts into the session of an announcing host at any moment, only where they belong (level A)."""
+
+    def __init__(self, tau: Tau, session_id: str) -> None:
+        self._tau = tau
+        self._session_id = session_id
+
+    async def __call__(self, receipt: Mapping[str, Json], tip: EntryId) -> bool:
+        """Append `receipt` if the active path holds `tip`; tell whether it is there. What is not, a prompt brings later."""
+        context = context_of(self._tau, self._session_id)
+        try:
+            if context is None or tip not in told_path(context).ids:
+                return False
+            await append_receipt(self._tau, receipt)
+        except (HostGone, OSError):
+            return False
+        return True
+
+
 def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool, unreadable: int = 0) -> PathView:
     """Return what the shell needs to know of a path; `root` is the session's first entry, on whatever branch."""
     return PathView(
@@ -91,7 +169,7 @@ def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool, unr
         public=public_messages(path),
         compactions=tuple(entry.id for entry in path if entry.kind == "compaction"),
         receipts=receipts_on(path),
-        briefs_in_context=frozenset(_brief_digests(context_of(path))),
+        briefs_in_context=frozenset(_brief_digests(shown_of(path))),
         certain=certain,
         unreadable=unreadable,
         torn=bool(path) and path[0].parent_id is not None,

@@ -6,10 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from continuity.checkout import around
+from continuity.shell.announced import AnnouncedSession
 from continuity.shell.desk import Desk
+from continuity.shell.recalling import Composed
 from continuity.shell.session import Session
 from continuity.tau import host
-from continuity.tau.adapters import details_of
+from continuity.tau.adapters import ToldSource, details_of
 from continuity.tau.entries import MessageKey
 from continuity.tau.host import Context, HostGone, Message, Reason, Tau
 from continuity.tau.insertion import Insertion
@@ -55,7 +57,8 @@ class TauBoundaries:
         self._resident.models.forget()  # other extensions may be others now, and their providers with them
         self._anchor, self._ended, self._unfiled = None, False, False
         self._cwd = Path(context.cwd)
-        if host.level(context, self._tau) == "C":
+        level = host.level(context, self._tau)
+        if level == "C":
             self.session = None
             self._resident.presence.say(
                 "level",
@@ -63,11 +66,14 @@ class TauBoundaries:
                 "that change something are recorded in a journal of this process.",
             )
             return
-        session = self._resident.session(context, self._configured)
+        session = self._resident.session(context, self._configured, level)
         self.session = session
         if session is None:
             return
-        self._resident.follow(session, context)
+        self._resident.follow(session, context, self._tau)
+        if reason == "branch" and isinstance(session, AnnouncedSession):
+            self._resident.owner.spawn("branch", partial(session.moved, self._here(session)))
+            return
         if session.desk.profile.project is None:
             self._resident.presence.say(
                 "project",
@@ -117,8 +123,36 @@ class TauBoundaries:
         elif reason in ("quit", "new", "resume") and session is not None:
             self._resident.leave(session)
 
+    def _here(self, session: Session) -> object | None:
+        """What a look at the session ends at: the path that was just told, or the message that was just seen."""
+        source = session.desk.source
+        told = source.told if isinstance(source, ToldSource) else None
+        return told or self._anchor
+
     async def input_given(self, text: str, context: Context, *, mid_run: bool) -> None:
-        """Stock Tau has the prompt on disk only later, at its `message_end`."""
+        """An announcing host takes the brief before the prompt; stock Tau only at the prompt's `message_end`."""
+        session = self.session
+        if mid_run or not isinstance(session, AnnouncedSession):
+            return
+        self._resident.follow(session, context, self._tau)
+        composed = await self._resident.owner.call(
+            "input", partial(session.asked, self._here(session), text), within=self._prompt_seconds(session)
+        )
+        session.given = await self._appended(session, composed) if composed is not None else session.given
+
+    def _prompt_seconds(self, session: Session) -> float:
+        return session.desk.settings.recall_wait_seconds + PROMPT_SECONDS
+
+    async def _appended(self, session: Session, composed: Composed) -> bool:
+        """Put a brief into an announcing host at rest; False when that could not be done."""
+        try:
+            placed = await host.append_brief(self._tau, composed.brief.text, details_of(composed))
+        except HostGone:
+            return False
+        if placed:
+            delivered = partial(session.delivered, composed)
+            await self._resident.owner.call("delivered", delivered, within=PROMPT_SECONDS)
+        return placed
 
     async def run_started(self, context: Context) -> None:
         """A run begins; whether it ends by itself is seen at its end."""
@@ -134,13 +168,18 @@ class TauBoundaries:
         if not self._insertion.takes(message):
             return
         session = self.session
-        self._unfiled = session is None or not self._resident.follow(session, context)
+        self._unfiled = session is None or not self._resident.follow(session, context, self._tau)
         if session is None or self._unfiled:
             return
         prompted = await self._resident.owner.call(
             "prompt",
-            partial(session.prompted, message.key, characters=len(message.key.text), typed=message.key.role == "user"),
-            within=session.desk.settings.recall_wait_seconds + PROMPT_SECONDS,
+            partial(
+                session.prompted,
+                self._here(session),
+                characters=len(message.key.text),
+                typed=message.key.role == "user",
+            ),
+            within=self._prompt_seconds(session),
         )
         if prompted is None:
             return
@@ -161,23 +200,32 @@ class TauBoundaries:
     async def work_settled(self, context: Context) -> None:
         """Hand over and return: Tau counts as running while we are in here."""
         session = self.session
-        if session is None or not self._resident.follow(session, context):
+        if session is None or not self._resident.follow(session, context, self._tau):
             return
-        settled = partial(session.settled, self._anchor, interrupted=self._failed or not self._ended)
+        settled = partial(session.settled, self._here(session), interrupted=self._failed or not self._ended)
         self._resident.owner.spawn("settled", settled)
 
     async def compaction_started(self, reason: str, context: Context) -> None:
-        """Stock Tau announces overflow compactions alone; the others are noticed on the path."""
-        session = self.session
-        if session is not None:
-            started = CompactionStarted(reason=_COMPACTIONS.get(reason, "unknown"))
+        """An announcing host waits for the capture of what it folds, bounded; stock Tau announces overflows alone."""
+        session, started = self.session, CompactionStarted(reason=_COMPACTIONS.get(reason, "unknown"))
+        if isinstance(session, AnnouncedSession):
+            self._resident.follow(session, context, self._tau)
+            seconds = session.desk.settings.compaction_wait_seconds
+            compacting = partial(session.compacting, started, self._here(session), seconds)
+            await self._resident.owner.call("compaction", compacting, within=seconds)
+        elif session is not None:
             self._resident.owner.spawn("compaction", partial(session.note, started))
 
     async def compaction_ended(self, reason: str, context: Context, *, aborted: bool) -> None:
-        """What an announced compaction came to."""
-        session = self.session
-        if session is not None:
-            ended = CompactionEnded(reason=_COMPACTIONS.get(reason, "unknown"), aborted=aborted)
+        """What an announced compaction came to; an announcing host takes what the context lost at once."""
+        session, ended = self.session, CompactionEnded(reason=_COMPACTIONS.get(reason, "unknown"), aborted=aborted)
+        if isinstance(session, AnnouncedSession):
+            self._resident.follow(session, context, self._tau)
+            compacted = partial(session.compacted, ended, self._here(session))
+            composed = await self._resident.owner.call("compacted", compacted, within=self._prompt_seconds(session))
+            if composed is not None:
+                await self._appended(session, composed)
+        elif session is not None:
             self._resident.owner.spawn("compaction", partial(session.note, ended))
 
     def failed(self, boundary: str, error: Exception) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Literal, NamedTuple, Protocol, cast
 
 from tau_agent.events import MessageEndEvent
 from tau_agent.messages import AgentMessage, AssistantMessage, CustomMessage, message_text
@@ -26,8 +27,9 @@ from tau_coding.version import current_version
 
 from continuity.capture import RECEIPT_NAMESPACE
 from continuity.privacy.quoting import printable
-from continuity.tau.entries import BRIEF_TYPE, Entry, EntryDamaged, Json, MessageKey, parse_entry
+from continuity.tau.entries import BRIEF_TYPE, EntryDamaged, Json, MessageKey, Parsed, parse_entry
 from journal.events.lifecycle import Level
+from journal.ids import EntryId
 
 type Tau = ExtensionAPI
 """What Tau hands to `setup`; stale after a reload, a new session or a resume."""
@@ -190,11 +192,32 @@ def host_version() -> str:
     return current_version()
 
 
+class Powers(NamedTuple):
+    """What a host can do beyond stock Tau, each found for itself: an interface may come in parts."""
+
+    tells_path: bool
+    appends: bool
+    summarizes: bool
+
+
+def powers(context: Context, tau: Tau) -> Powers:
+    """Return what this host offers; that it announces compactions and branches shows only when it does."""
+    return Powers(
+        tells_path=hasattr(type(context), "branch_entries"),
+        appends=hasattr(type(tau), "append_message"),
+        summarizes=hasattr(type(context), "summarize"),
+    )
+
+
 def level(context: Context, tau: Tau) -> Level:
-    """Tell how much this host and session let us know; at B a session without a file yet counts as B until it runs."""
+    """Tell how much this host and session let us know; at B a session without a file yet counts as B until it runs.
+
+    Without the path, or without a way to put a brief in at rest, a host is taken for a stock one.
+    """
     if context.session_id is None:
         return "C"
-    if hasattr(type(tau), "append_message") and hasattr(type(context), "branch_entries"):
+    found = powers(context, tau)
+    if found.tells_path and found.appends:
         return "A"
     return "C" if context.is_running and session_file_path(context) is None else "B"
 
@@ -227,19 +250,49 @@ class _Announcing(Protocol):
     async def append_message(self, content: str, *, custom_type: str, details: dict[str, Json] | None) -> None: ...
 
 
-def branch_entries(context: Context) -> tuple[Entry, ...]:
-    """Return the active path as the host tells it. Level A only."""
-    entries: list[Entry] = []
-    for told in cast("_Announcing", context).branch_entries:
-        try:
-            entries.append(parse_entry(told.model_dump(mode="json", by_alias=True, exclude_none=True)).entry)
-        except EntryDamaged:
-            continue
-    return tuple(entries)
+class Told:
+    """The active path as an announcing host told it at one boundary. It is in our form once somebody takes it."""
+
+    def __init__(self, entries: Sequence[SessionEntry]) -> None:
+        self.ids = tuple(EntryId(entry.id) for entry in entries)
+        """From the root to the tip."""
+        self._entries = entries
+
+    def take(self, known: Container[EntryId]) -> list[Parsed]:
+        """Return in our form what is not `known`, once. Of a long path that is a thread's work."""
+        entries, self._entries = self._entries, ()
+        found: list[Parsed] = []
+        for entry in entries:
+            if EntryId(entry.id) not in known:
+                with suppress(EntryDamaged):
+                    found.append(parse_entry(entry.model_dump(mode="json", by_alias=True, exclude_none=True)))
+        return found
 
 
-async def append_brief(tau: Tau, text: str, details: Mapping[str, Json]) -> None:
-    """Put `text` into the conversation while idle, without a model turn. Level A only.
+def told_path(context: Context) -> Told:
+    """Return the active path as the host tells it. Level A only.
+
+    Raises:
+        HostGone: This generation was replaced.
+    """
+    try:
+        return Told(cast("_Announcing", context).branch_entries)
+    except ExtensionError as error:
+        raise HostGone from error
+
+
+def context_of(tau: Tau, session_id: str) -> Context | None:
+    """Return the context of `tau`, outside of any event; None when it was replaced or is another session's."""
+    try:
+        context = tau.context
+        there = context.session_id == session_id
+    except ExtensionError:
+        return None
+    return context if there else None
+
+
+async def append_brief(tau: Tau, text: str, details: Mapping[str, Json]) -> bool:
+    """Put `text` into the conversation while idle, without a model turn; False when the host could not. Level A only.
 
     Raises:
         HostGone: This generation was replaced; nothing was put in.
@@ -248,6 +301,9 @@ async def append_brief(tau: Tau, text: str, details: Mapping[str, Json]) -> None
         await cast("_Announcing", tau).append_message(text, custom_type=BRIEF_TYPE, details=dict(details))
     except ExtensionError as error:
         raise HostGone from error
+    except (RuntimeError, OSError):
+        return False  # a run has begun, or the session cannot be written
+    return True
 
 
 async def append_receipt(tau: Tau, data: Mapping[str, Json]) -> None:

@@ -18,6 +18,7 @@ from continuity.memory.server import ServerSpec
 from continuity.places import Places
 from continuity.profile import Profile
 from continuity.shell.adhoc import AdHoc
+from continuity.shell.announced import AnnouncedSession
 from continuity.shell.clock import SystemClock
 from continuity.shell.config import Loaded
 from continuity.shell.desk import Desk
@@ -31,11 +32,12 @@ from continuity.shell.settings import Settings
 from continuity.shell.sweeping import Sweep, Visits, Work, work_of
 from continuity.shell.unattended import Visitor
 from continuity.tau import host
-from continuity.tau.adapters import FileSource, SessionModel, ToldSource
-from continuity.tau.host import Context
+from continuity.tau.adapters import FileSource, HostMirror, HostModel, SessionModel, ToldSource
+from continuity.tau.host import Context, Tau
 from continuity.tau.insertion import Outstanding
 from continuity.tau.model_call import ModelCall, snapshot
 from continuity.tau.presence import Presence
+from journal.events.lifecycle import Level
 from journal.ids import SessionId, WriterId
 from journal.row import WriterRecord
 
@@ -92,7 +94,7 @@ class Resident:
         self.owner.spawn("memory", link.run, daemon=True)
         return link
 
-    def session(self, context: Context, configured: Configuration) -> Session | None:
+    def session(self, context: Context, configured: Configuration, level: Level) -> Session | None:
         """Return the session `context` is about, known or new; None where it has no id (level C)."""
         if context.session_id is None or self.link is None:
             return None
@@ -100,14 +102,19 @@ class Resident:
         if known is None or known.runner.closed:
             session_id = SessionId(context.session_id)
             after = known.gone if known else self._visits.free(session_id)
-            return self._new(session_id, context, configured, after)
+            return self._new(session_id, context, configured, after, level)
         known.returned()  # now: it may be about to let go
         known.desk.settings = configured.loaded.settings
         known.desk.profile = configured.profile(Path(context.cwd))
         return known
 
     def _new(
-        self, session_id: SessionId, context: Context, configured: Configuration, after: anyio.Event | None
+        self,
+        session_id: SessionId,
+        context: Context,
+        configured: Configuration,
+        after: anyio.Event | None,
+        level: Level,
     ) -> Session:
         desk = Desk(
             session_id=session_id,
@@ -120,21 +127,29 @@ class Resident:
             model=self._model(context, configured.loaded.settings),
             voice=self.presence,
         )
-        about = Host(name=host.HOST_NAME, version=host.host_version(), level="B", extension=self.version)
-        session = Session(desk, configured.places, about, self.owner.spawn, after=after)
+        about = Host(name=host.HOST_NAME, version=host.host_version(), level=level, extension=self.version)
+        made = AnnouncedSession if level == "A" else Session
+        session = made(desk, configured.places, about, self.owner.spawn, after=after)
         self.sessions[session_id] = session
         self.owner.spawn(f"session {session_id}", session.runner.run, daemon=True)
         return session
 
-    def follow(self, session: Session, context: Context) -> bool:
+    def follow(self, session: Session, context: Context, tau: Tau) -> bool:
         """Take over what may have changed since the last boundary; False while the session has no file."""
-        session.desk.model = self._model(context, session.desk.settings)
-        if isinstance(session.desk.source, FileSource):
+        desk = session.desk
+        noted = self._model(context, desk.settings)
+        asks_host = desk.settings.summary_model is None and host.powers(context, tau).summarizes
+        desk.model = HostModel(tau, desk.session_id, noted) if asks_host else noted
+        if isinstance(session, AnnouncedSession) and isinstance(desk.source, ToldSource):
+            desk.mirror = HostMirror(tau, desk.session_id)
+            desk.source.tell(host.told_path(context))
+            return True
+        if isinstance(desk.source, FileSource):
             return True
         path = host.session_file_path(context)
         if path is None:
             return False
-        session.desk.source = FileSource(path)
+        desk.source = FileSource(path)
         return True
 
     def enter(self, user: object) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Coroutine, Generator
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Generator
 from pathlib import Path
 
 import anyio
@@ -17,18 +16,13 @@ from tau_coding import CodingSession, CodingSessionConfig, TauPaths, TauResource
 from tau_coding.provider_runtime import create_model_provider
 
 from continuity.evolve import fold
-from continuity.shell.session import Session
 from continuity.tau.entries import BRIEF_TYPE
-from continuity.tau.resident import Resident, resident
 from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, CompactionNoticed, SessionOpened, WriteAnswered
-from journal.ids import SessionId
 from journal.reader import open_reader
-from replay.audit import audit
-from replay.session import mirrored
 from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import Lived, briefs, lived, sound
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
 from tests.fakes.story import Story, Turn, briefs_in
-from tests.fakes.tau_session import LiveSession, live_session
 from tests.shell.rig import BOUND, names, recorded, until
 
 LONG = "x" * 50_000
@@ -51,70 +45,6 @@ def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(made.home.cwd)
     return made
-
-
-class Lived:
-    """A session that is open, and what of ours serves it."""
-
-    def __init__(self, live: LiveSession, scene: FakeScenario) -> None:
-        self.live = live
-        self.scene = scene
-        self.serving: Resident = resident()
-
-    @property
-    def session_id(self) -> SessionId:
-        session_id = self.live.tau.session_id
-        assert session_id is not None
-        return SessionId(session_id)
-
-    @property
-    def ours(self) -> Session:
-        return self.serving.sessions[self.session_id]
-
-    async def prompt(self, text: str) -> None:
-        await self.live.prompt(text)
-
-    async def settle(self) -> None:
-        """Wait until every boundary was taken in and nothing is owed that can be done now."""
-        assert await self.serving.owner.drain(BOUND)
-        assert await self.ours.runner.drained(BOUND)
-
-    async def saved(self, text: str) -> None:
-        await self.prompt(text)
-        await self.settle()
-        state = self.ours.state
-        assert state is not None
-        assert state.checkpoint is not None
-
-    def path(self, session_id: str | None = None) -> Path:
-        return self.ours.places.journal(SessionId(session_id or self.session_id))
-
-
-@asynccontextmanager
-async def lived(scene: FakeScenario, session_id: str | None = None) -> AsyncGenerator[Lived]:
-    """Open a session, wait until the server is up, and quit at the end; nothing may have failed."""
-    with anyio.fail_after(90):
-        async with live_session(scene.home, session_id=session_id) as live:
-            made = Lived(live, scene)
-            link = made.serving.link
-            assert link is not None
-            assert await link.up(BOUND)
-            yield made
-        assert not made.serving.owner.alive
-
-
-def sound(path: Path, session_file: Path) -> bool:
-    """Whether the audit finds nothing but the end that no receipt vouches for yet."""
-    with open_reader(path) as reader:
-        found = audit(reader, mirrored(session_file))
-    assert {finding.rule for finding in found.findings} <= {"tail"}, found.findings
-    return found.ok
-
-
-def briefs(live: LiveSession) -> list[str]:
-    """Return the briefs in what the model sees."""
-    seen = [m for m in live.tau.messages if isinstance(m, CustomMessage) and m.custom_type == BRIEF_TYPE]
-    return [str(message.content) for message in seen]
 
 
 async def test_a_whole_life_leaves_its_timeline_and_a_sound_journal(scene: FakeScenario) -> None:

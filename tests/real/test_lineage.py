@@ -11,9 +11,9 @@ import pytest
 from journal.events import CaptureBegun
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import Lived, lived, sound
 from tests.fakes.scripted_model import Json, ScriptedModel
 from tests.fakes.story import Story
-from tests.real.test_boundaries import Lived, lived, sound
 from tests.shell.rig import recorded
 
 type Line = dict[str, Json]

@@ -11,11 +11,12 @@ from journal.events import BranchForked, CaptureProbed, SessionOpened, ToolAnswe
 from journal.reader import open_reader
 from replay.audit import audit
 from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import lived
 from tests.fakes.scenario import until
 from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
 from tests.fakes.tau_process import TauProcess
-from tests.real.test_boundaries import child_session, lived
+from tests.real.test_boundaries import child_session
 from tests.shell.rig import names, recorded
 
 NOTE: dict[str, Json] = {"project": "main", "directory": "d", "title": "asked-for", "content": "by the agent"}

@@ -16,7 +16,7 @@ from tau_agent.session.entries import (
     SessionEntry,
     SessionInfoEntry,
 )
-from tau_agent.session.jsonl import entry_to_json_line
+from tau_agent.session.jsonl import entry_from_json_line, entry_to_json_line
 from tau_agent.types import JSONValue
 
 from continuity.brief import Brief
@@ -25,6 +25,7 @@ from continuity.shell.ports import PathView, SessionSource
 from continuity.shell.recalling import Composed
 from continuity.tau.adapters import FileSource, ToldSource, details_of
 from continuity.tau.entries import BRIEF_TYPE, MessageKey
+from continuity.tau.host import Told
 from journal.ids import EntryId, Sha256
 
 BRIEF = Sha256("ab" * 32)
@@ -123,10 +124,8 @@ async def test_an_answer_that_was_cut_off_moves_no_tip(torn: FileSource) -> None
 
 
 async def test_a_synthesis_reads_cut_answers_before_its_tip_and_knows_them(torn: FileSource) -> None:
-    told = ToldSource()
     await torn.view(None)
-    told.tell(torn.file.active_path().entries)
-    for source in (torn, told):
+    for source in (torn, told_of(torn)):
         read = await source.messages(EntryId("whole"))
         assert [(one.text, one.cut) for one in read[3:]] == [
             ("long", True),
@@ -149,6 +148,43 @@ async def test_a_session_without_a_file_yet_is_empty(tmp_path: Path) -> None:
 
 async def test_what_a_host_told_is_seen_as_what_a_file_tells(source: FileSource) -> None:
     seen = await source.view(None)
+    assert await told_of(source).view(None) == replace(seen, certain=True)
+
+
+async def test_a_boundary_sees_the_path_that_was_told_at_it(source: FileSource) -> None:
+    told = told_of(source)
+    before = told.told
+    told.tell(Told(entries_of(source)[:2]))
+    assert [message.text for message in (await told.view(before)).public] == ["u1", "u2", "u3"]
+    assert [message.text for message in (await told.view(None)).public] == ["u1"]
+    assert [message.text for message in await told.messages(EntryId("u3"))] == ["u1", "u2", "u3"]
+
+
+async def test_what_was_taken_from_a_host_once_is_not_translated_again(source: FileSource) -> None:
+    told = Told(entries_of(source))
+    assert len(told.take({EntryId("i"), EntryId("u1")})) == 5
+    assert told.take(set()) == []
+
+
+async def test_a_copy_that_a_repair_made_is_the_message_it_was(source: FileSource) -> None:
+    told = told_of(source)
+    await told.view(None)
+    copies = [
+        SessionInfoEntry(id="i"),
+        said("copy", "i", 1).model_copy(update={"message": UserMessage(content="u1", timestamp=1)}),
+    ]
+    told.tell(Told(copies))
+    assert [message.entry_id for message in (await told.view(None)).public] == ["u1"]
+
+
+def entries_of(source: FileSource) -> list[SessionEntry]:
+    """What is in the file, as the host has it."""
+    lines = source.file.path.read_text().splitlines()
+    return [entry_from_json_line(line) for line in lines]
+
+
+def told_of(source: FileSource) -> ToldSource:
+    """The same session, told by a host."""
     told = ToldSource()
-    told.tell(source.file.active_path().entries)
-    assert await told.view(None) == replace(seen, certain=True)
+    told.tell(Told(entries_of(source)))
+    return told

@@ -1,0 +1,164 @@
+"""A session that is lived in this process, what of ours serves it, and what it left, boundary by boundary.
+
+The timeline it tells is exact and in order within each lane. Lanes are independent of each other by design, so how
+their rows mix is chance, and which of two came first is asserted where a promise says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from tau_agent.messages import CustomMessage
+
+from continuity.shell.session import Session
+from continuity.tau.entries import BRIEF_TYPE
+from continuity.tau.resident import Resident, resident
+from journal.codec import TAGS
+from journal.events import Event
+from journal.ids import BranchId, SessionId
+from journal.reader import open_reader
+from journal.row import Row
+from replay.audit import audit
+from replay.session import mirrored
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.tau_session import LiveSession, live_session
+
+BOUND = 30.0
+"""Seconds after which whatever a test waits for has not come."""
+
+_LANES: Mapping[str, str] = {
+    **dict.fromkeys(("capture", "synthesis", "write", "basis"), "capture"),
+    **dict.fromkeys(("recall", "brief", "checkpoint"), "recall"),
+    "memory": "memory",
+}
+"""By the first word of an event's name; all others are the session's own."""
+
+_TOLD = (
+    "reason",
+    "level",
+    "how",
+    "kind",
+    "interrupted",
+    "aborted",
+    "outcome",
+    "code",
+    "complete",
+    "messages",
+    "drained",
+)
+
+
+class Lived:
+    """A session that is open, and what of ours serves it."""
+
+    def __init__(self, live: LiveSession, scene: FakeScenario) -> None:
+        self.live = live
+        self.scene = scene
+        self.serving: Resident = resident()
+
+    @property
+    def session_id(self) -> SessionId:
+        session_id = self.live.tau.session_id
+        assert session_id is not None
+        return SessionId(session_id)
+
+    @property
+    def ours(self) -> Session:
+        return self.serving.sessions[self.session_id]
+
+    async def prompt(self, text: str) -> None:
+        await self.live.prompt(text)
+
+    async def settle(self) -> None:
+        """Wait until every boundary was taken in and nothing is owed that can be done now."""
+        assert await self.serving.owner.drain(BOUND)
+        assert await self.ours.runner.drained(BOUND)
+
+    async def saved(self, text: str) -> None:
+        await self.prompt(text)
+        await self.settle()
+        state = self.ours.state
+        assert state is not None
+        assert state.checkpoint is not None
+
+    def path(self, session_id: str | None = None) -> Path:
+        return self.ours.places.journal(SessionId(session_id or self.session_id))
+
+    def said(self, topic: str) -> str | None:
+        """Return what was last said to the person on `topic`."""
+        return self.serving.presence._said.get(topic)  # pyright: ignore[reportPrivateUsage] # Tau keeps no notices
+
+
+@asynccontextmanager
+async def lived(scene: FakeScenario, session_id: str | None = None) -> AsyncGenerator[Lived]:
+    """Open a session, wait until the server is up, and quit at the end; nothing may have failed, also unseen."""
+    with anyio.fail_after(90):
+        async with live_session(scene.home, session_id=session_id) as live:
+            made = Lived(live, scene)
+            link = made.serving.link
+            assert link is not None
+            assert await link.up(BOUND)
+            yield made
+            assert made.said("failure") is None
+        assert not made.serving.owner.alive
+
+
+def sound(path: Path, session_file: Path) -> bool:
+    """Whether the audit finds nothing but the end that no receipt vouches for yet."""
+    with open_reader(path) as reader:
+        found = audit(reader, mirrored(session_file))
+    assert {finding.rule for finding in found.findings} <= {"tail"}, found.findings
+    return found.ok
+
+
+def briefs(live: LiveSession) -> list[str]:
+    """Return the briefs in what the model sees."""
+    seen = [m for m in live.tau.messages if isinstance(m, CustomMessage) and m.custom_type == BRIEF_TYPE]
+    return [str(message.content) for message in seen]
+
+
+class Timeline:
+    """What each boundary of a session left in its journal and asked of the model, in the order of the boundaries."""
+
+    def __init__(self, one: Lived, model: ScriptedModel) -> None:
+        self._one = one
+        self._model = model
+        self._asked = len(model.requests)
+        self._seen: Counter[tuple[Path, BranchId]] = Counter()
+        self.lines: list[str] = []
+
+    async def note(self, boundary: str) -> None:
+        """Wait until `boundary` has had its effects, and take them down."""
+        await self._one.settle()
+        self.lines.append(f"== {boundary}")
+        rows = [row for path in sorted(self._one.scene.home.journals()) for row in self._new(path)]
+        told = sorted(((_lane(row.event), n, row) for n, row in enumerate(rows)), key=lambda each: each[:2])
+        self.lines += [f"{lane:8} {row.branch} {_sentence(row.event)}" for lane, _, row in told]
+        asked = Counter(request.purpose for request in self._model.requests[self._asked :])
+        self._asked += asked.total()
+        self.lines += [f"model    {purpose} {count}" for purpose, count in sorted(asked.items())]
+
+    def _new(self, path: Path) -> Iterator[Row]:
+        with open_reader(path) as reader:
+            for branch in reader.branches:
+                rows = [row for row in reader.verified(branch.branch) if row.branch == branch.branch]
+                yield from rows[self._seen[path, branch.branch] :]
+                self._seen[path, branch.branch] = len(rows)
+
+
+def _lane(event: Event) -> str:
+    return _LANES.get(_name(event).partition("-")[0], "session")
+
+
+def _name(event: Event) -> str:
+    return TAGS[type(event)].partition(".")[0]
+
+
+def _sentence(event: Event) -> str:
+    told = ((name, getattr(event, name, None)) for name in _TOLD)
+    return " ".join([_name(event), *(f"{name}={value}" for name, value in told if value is not None)])
