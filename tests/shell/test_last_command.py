@@ -1,0 +1,131 @@
+"""`/bm-last` shows what was saved word for word and says how that is known; what it cannot prove it reads, and says so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from continuity.capture import content_digest
+from continuity.tau.last_command import last
+from tests.fakes.host import HANDOFF, Conversation
+from tests.shell.rig import Rig, Talk, crash, rig, until
+
+HOUR = 3_600_000
+
+
+def said(process: Rig) -> list[str]:
+    return [text for topic, text, _ in process.voice.notices if topic.startswith("last:")]
+
+
+def shown(process: Rig, talk: Talk | None) -> str:
+    """What the command shows at once."""
+    text = last(talk.session if talk is not None else None, process.owner, process.clock.now_ms(), "")
+    assert text is not None, "it follows as a notice"
+    return text
+
+
+async def read(process: Rig, talk: Talk) -> str:
+    """What the command shows after it asked the server."""
+    before = len(said(process))
+    assert last(talk.session, process.owner, process.clock.now_ms(), "") is None
+    await until(lambda: len(said(process)) > before, "an answer")
+    return said(process)[-1]
+
+
+async def erase(talk: Talk) -> None:
+    """Erase the text of the newest checkpoint, as `continuity erase` does."""
+    ledger, checkpoint = talk.session.desk.ledger, talk.state.checkpoint
+    assert ledger is not None
+    assert checkpoint is not None
+    assert checkpoint.handoff_sha256 is not None
+    position = talk.state.position
+    await ledger.journal.append(ledger.current, [], expected=position, erase=[checkpoint.handoff_sha256])
+
+
+async def test_the_last_checkpoint_is_shown_as_it_was_sent_and_as_it_is_stored(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        process.clock.advance(2 * HOUR)
+        await talk.saved("Fill the lamp")
+        head, _, text = shown(process, talk).partition("\n\n")
+        checkpoint = talk.state.checkpoint
+        assert checkpoint is not None
+        stored = process.memory.notes[checkpoint.path or ""]["content"]
+        assert (text, "continues" in text) == (stored.strip(), True)
+        assert content_digest(text) == checkpoint.content_sha256
+        assert f"{checkpoint.path} in project main" in head
+        assert "the server answered that it stored it" in head
+        assert "less than a minute ago" in head
+
+
+async def test_control_characters_in_it_are_spelled_out(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        process.mind.answer = lambda _: HANDOFF.format(next="Ring the bell \u202e twice.")
+        await talk.saved("Trim the lamp")
+        text = shown(process, talk)
+        assert "\u202e" not in text
+        assert "Ring the bell" in text
+
+
+async def test_an_erased_text_is_read_from_the_server_and_compared(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await erase(talk)
+        text = await read(process, talk)
+        assert "as the server has it now, for the text kept here was erased; its digest is the one recorded" in text
+        assert "Keep the lamp lit." in text
+
+
+async def test_an_edited_note_read_from_the_server_is_not_called_ours(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await erase(talk)
+        (path,) = process.memory.notes
+        process.memory.put(path, "Somebody else's words.", **process.memory.notes[path]["frontmatter"])
+        assert "NOT the one recorded: somebody changed it" in await read(process, talk)
+
+
+async def test_what_neither_place_has_is_said_to_be_shown_nowhere(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await erase(talk)
+        (path,) = process.memory.notes
+        process.memory.delete(path)
+        assert "the text kept here was erased, and it is not there at the server" in await read(process, talk)
+
+
+async def test_a_checkpoint_taken_over_from_elsewhere_is_read_from_the_server(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        await (await process.open(conversation)).saved("Trim the lamp")
+    shutil.rmtree(tmp_path / "state")
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await process.open(conversation)
+        await talk.turn("Fill the lamp")
+        await until(lambda: talk.state.checkpoint, "what was saved elsewhere")
+        text = await read(process, talk)
+        assert "it was not made on this branch" in text
+        assert "Keep the lamp lit." in text
+
+
+async def test_before_anything_was_saved_it_says_so(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await process.open()
+        assert "begins with the first prompt" in shown(process, talk)
+        await talk.turn("Trim the lamp")
+        assert "No checkpoint of this branch" in shown(process, talk)
+        assert "no file" in shown(process, None)
+        assert "takes no words" in str(last(talk.session, process.owner, 0, "all"))
+
+
+async def test_without_a_server_what_is_kept_here_is_shown_all_the_same(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await crash(process)
+        assert "rebuilt from what is kept here" in shown(process, talk)
