@@ -5,9 +5,7 @@ Everything but click is imported inside a command, so that `continuity --help` s
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +28,8 @@ from continuity.console import (
 )
 from replay.carrying import export, import_
 from replay.console import opened, reported
+from replay.rescan import rescan
+from replay.surroundings import now_ms, plain, state_folder
 
 if TYPE_CHECKING:
     from journal.errors import RowUnreadable
@@ -41,8 +41,7 @@ _file = click.argument("file", type=FILE)
 
 def _color(word: str, color: str) -> str:
     """Color a word on a terminal that wants it."""
-    wanted = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return click.style(word, fg=color) if wanted else word
+    return click.style(word, fg=color) if is_terminal(sys.stdout) and not plain() else word
 
 
 def _stopped(stop: RowUnreadable | None, then: str) -> None:
@@ -50,16 +49,6 @@ def _stopped(stop: RowUnreadable | None, then: str) -> None:
     if stop is not None:
         say(f"broken: {stop}", then, "hint: `continuity audit FILE` says what is wrong")
         raise click.exceptions.Exit(FINDINGS)
-
-
-def _state() -> Path:
-    """Our state folder, as the extension finds it. Nothing is made."""
-    from continuity.places import PlaceRefused, places_of
-
-    try:
-        return places_of(os.environ, Path.home()).state
-    except PlaceRefused as error:
-        fail(f"{error.variable}: {error.remedy}", "unset it, or give an absolute path", MISUSE)
 
 
 @click.command(
@@ -245,9 +234,9 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
     from replay.views import unproven_text
     from replay.widely import at_home, over
 
-    found = over(paths) if paths else at_home(_state())
+    found = over(paths) if paths else at_home(state_folder())
     if as_json or found.items or not found.troubles:
-        out(json_text(found.items) if as_json else unproven_text(found.items, time.time_ns() // 1_000_000))
+        out(json_text(found.items) if as_json else unproven_text(found.items, now_ms()))
     for each in found.without:
         say(f"{each}: no journal was found in this folder")
     for trouble in found.troubles:
@@ -292,7 +281,7 @@ def why(reference: str | None, *, session: str | None, at: str | None, path: Pat
     if (reference is None) is (session is None) or (at is not None and session is None):
         fail("name either REF or --brief SESSION", "--at REF goes with --brief alone", MISUSE)
     if session is not None:
-        _why_brief(path or _state(), session, at, as_json=as_json)
+        _why_brief(path or state_folder(), session, at, as_json=as_json)
     elif reference is not None:
         _why(path, reference, as_json=as_json)
 
@@ -319,7 +308,7 @@ def _why(path: Path | None, reference: str, *, as_json: bool) -> None:
     from replay.views import why_text
     from replay.why import told
 
-    searched = find_named(path or _state(), reference, ours=path is None)
+    searched = find_named(path or state_folder(), reference, ours=path is None)
     for trouble in searched.troubles:
         say(f"error: {trouble}; it was not looked into")
     if searched.named is None:
@@ -392,5 +381,6 @@ commands: Mapping[str, click.Command] = {
     "audit": audit,
     "export": export,
     "import": import_,
+    "rescan": rescan,
 }
 """What `continuity` mounts through the entry point, in the order of its help."""

@@ -285,6 +285,32 @@ class AuditView(Shape, frozen=True, kw_only=True):
     findings: list[FindingView]
 
 
+class RescanFinding(Shape, frozen=True, kw_only=True):
+    """One kept text that would be masked now and was not when it was kept. The value itself is nowhere in here."""
+
+    journal: str
+    session_id: str
+    branch: int | None
+    """With `position`, the row that the text was recorded with; null if no row names it."""
+    position: int | None
+    type: str | None
+    digest: str
+    values: int
+    """How many values in it would be masked."""
+    erased: bool
+    """It was erased now, and the journal says so."""
+
+
+class Rescan(Shape, frozen=True, kw_only=True):
+    """What the present rules find in kept texts."""
+
+    rule_set: int
+    journals: int
+    texts: int
+    """Kept texts looked at."""
+    findings: list[RescanFinding]
+
+
 CLI_SHAPES: dict[str, type[Shape]] = {
     "log": LogLine,
     "show": ShownEvent,
@@ -294,5 +320,6 @@ CLI_SHAPES: dict[str, type[Shape]] = {
     "why": WhyView,
     "why-brief": BriefView,
     "audit": AuditView,
+    "rescan": Rescan,
 }
 """The shape behind each command's `--json`; `unproven` prints a list of its shape, `why --brief` the one after `why`."""

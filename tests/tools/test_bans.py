@@ -20,7 +20,7 @@ READS = (
     "import os\nhome = os.getenv('HOME')\n",
     "from os import environ\nhome = environ\n",
 )
-READERS = ("continuity/shell/clock.py", "continuity/shell/config.py", "replay/commands.py")
+READERS = ("continuity/shell/clock.py", "continuity/shell/config.py", "replay/surroundings.py")
 OTHERS = (
     "continuity/cli/paths.py",
     "continuity/decide.py",

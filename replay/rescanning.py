@@ -1,0 +1,127 @@
+"""Runs the present rules over the kept texts of journals, and erases those that hold what they know now. No value is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from continuity.keeping import erased
+from continuity.privacy import RULE_SET_VERSION, mask
+from journal import erasure
+from journal.errors import JournalDamaged, JournalError, JournalLocked
+from journal.events.lifecycle import Process
+from journal.folders import journals_at
+from journal.ids import Sha256, WriterId
+from journal.lock import JournalLock
+from journal.reader import open_reader
+from journal.row import RawRow, Record, Row, WriterRecord
+from replay.shapes import Rescan, RescanFinding
+
+REASON = "rescan"
+"""What the event says of why."""
+
+
+class Rescanned(NamedTuple):
+    """What came of looking at some journals, and what was in the way."""
+
+    view: Rescan
+    troubles: list[str]
+    """Journals and folders that could not be read."""
+    live: list[str]
+    """Journals of which nothing was erased, for a session has them open."""
+    without: list[Path]
+    """Folders with no journal in them."""
+
+
+def rescan(paths: Sequence[Path], *, erase_at_ms: int | None) -> Rescanned:
+    """Look at every kept text of the journals at `paths`, or in the folders there; those found go if there is a time for it."""
+    journals, without, closed = journals_at(paths)
+    troubles = [f"{error.filename}: {error.strerror}" for error in closed]
+    live: list[str] = []
+    findings: list[RescanFinding] = []
+    texts = 0
+    for path in journals:
+        try:
+            found, looked_at = _found(path)
+            texts += looked_at
+            findings += found if erase_at_ms is None or not found else _erased(path, found, erase_at_ms, live)
+        except JournalError as error:
+            troubles.append(str(error))
+    view = Rescan(rule_set=RULE_SET_VERSION, journals=len(journals), texts=texts, findings=findings)
+    return Rescanned(view, troubles, live, without)
+
+
+def _found(path: Path) -> tuple[list[RescanFinding], int]:
+    """Return the texts of one journal that would be masked now, where they were recorded, and how many there are."""
+    with open_reader(path) as reader:
+        counts = {digest: mask(text).count for digest, text in reader.bodies()}
+        found = {digest: count for digest, count in counts.items() if count}
+        places: Mapping[Sha256, RawRow] = _first_named(reader.rows(), found) if found else {}
+        session = reader.header.session_id
+    findings = [_finding(path, session, digest, count, places.get(digest)) for digest, count in found.items()]
+    return sorted(findings, key=lambda each: (each.branch or 0, each.position or 0, each.digest)), len(counts)
+
+
+def _first_named(rows: Iterable[RawRow], wanted: Iterable[Sha256]) -> Mapping[Sha256, RawRow]:
+    """Return the first row that names each of the `wanted` digests: the one that its text was kept with."""
+    left = set(wanted)
+    found: dict[Sha256, RawRow] = {}
+    for row in rows:
+        for digest in [each for each in left if each in row.payload]:
+            found[digest] = row
+            left.remove(digest)
+        if not left:
+            break
+    return found
+
+
+def _finding(path: Path, session: str, digest: Sha256, values: int, row: RawRow | None) -> RescanFinding:
+    return RescanFinding(
+        journal=str(path),
+        session_id=session,
+        branch=row.branch if row else None,
+        position=row.position if row else None,
+        type=row.type if row else None,
+        digest=digest,
+        values=values,
+        erased=False,
+    )
+
+
+def _erased(path: Path, found: Sequence[RescanFinding], at_ms: int, live: list[str]) -> list[RescanFinding]:
+    """Erase what was found, unless a session has the journal open: `live` then says which."""
+    digests = [Sha256(each.digest) for each in found]
+    try:
+        with JournalLock.acquire(path, _us()):
+            after = _newest(path)
+            told = erased(digests, REASON)
+            records = [Record(event=event, at_ms=at_ms, tip=after.tip, cause=None) for event in told]
+            erasure.erase(path, after, records, digests)
+    except JournalLocked as error:
+        who = f"process {error.holder.process.pid}" if error.holder is not None else "another process"
+        live.append(f"{path}: {who} has it open")
+        return list(found)
+    return [replace(each, erased=True) for each in found]
+
+
+def _newest(path: Path) -> Row:
+    """Return the row that was written last, after all before it on its branch were proven.
+
+    Raises:
+        JournalUnreadable, RowUnreadable: Nothing is written behind what is not proven.
+    """
+    with open_reader(path) as reader:
+        rows = list(reader.verified(reader.last_branch()))
+    if not rows:
+        raise JournalDamaged(path, "it keeps texts and has no row")
+    return rows[-1]
+
+
+def _us() -> WriterRecord:
+    """What stands in the lock file while we write: words for whoever finds it taken, no proof of anything."""
+    unknown = Process(machine="", boot="", pid_namespace="", pid=os.getpid(), process_group=os.getpgrp(), started=0)
+    return WriterRecord(writer=WriterId(f"rescan-{os.getpid()}"), process=unknown)
