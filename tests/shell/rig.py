@@ -115,11 +115,19 @@ def replayed(path: Path, branch: int = 1) -> State:
 class Rig:
     """One process. `open` is a session's start; leaving the rig is the process's end.
 
-    Its fake server keeps its notes in `server`; with a `link` it goes to whatever server that leads to.
+    Its fake server keeps its notes in `server`; with a `link` it goes to whatever server that leads to. It runs in `cwd`,
+    and whoever runs it has `root` as home folder.
     """
 
     def __init__(
-        self, root: Path, settings: Settings, *, writer: str, server: Path | None = None, link: MemoryLink | None = None
+        self,
+        root: Path,
+        settings: Settings,
+        *,
+        writer: str,
+        server: Path | None = None,
+        link: MemoryLink | None = None,
+        cwd: Path | None = None,
     ) -> None:
         self.memory = FakeMemory(server or root / "server")
         self.places = Places(root / "tau", root / "state")
@@ -132,7 +140,8 @@ class Rig:
         self.writer = WriterRecord(writer=WriterId(writer), process=PROCESS)
         self.owner = Owner(lambda name, error: self.failures.append((name, error)))
         self.link = link or self._linked(root)
-        self._cwd = root / "work"
+        self._home = root
+        self._cwd = cwd or root / "work"
         self._talks: list[Talk] = []
 
     def _linked(self, root: Path) -> MemoryLink:
@@ -148,7 +157,7 @@ class Rig:
         """Make a session's actor, in the place of the one `after` or once that is set; it has not started."""
         desk = Desk(
             session_id=SessionId(name),
-            profile=self.settings.profile(self._cwd, self._cwd.parent),
+            profile=self.settings.profile(self._cwd, self._home),
             settings=self.settings,
             clock=self.clock,
             writer=self.writer,
@@ -191,11 +200,11 @@ class Rig:
 
 @asynccontextmanager
 async def rig(
-    root: Path, *, server: Path | None = None, link: MemoryLink | None = None, **settings: Any
+    root: Path, *, server: Path | None = None, link: MemoryLink | None = None, cwd: Path | None = None, **settings: Any
 ) -> AsyncGenerator[Rig]:
     """Run one process whose every wait is bounded; its settings capture each turn unless told otherwise."""
     chosen = {"project": "main", "cadence": "every", "timeout_seconds": 10.0, "recall_wait_seconds": 5.0, **settings}
-    made = Rig(root, Settings.model_validate(chosen), writer=secrets.token_hex(8), server=server, link=link)
+    made = Rig(root, Settings.model_validate(chosen), writer=secrets.token_hex(8), server=server, link=link, cwd=cwd)
     with anyio.fail_after(60):
         try:
             yield made
