@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from continuity.capture import content_digest, digest
-from continuity.privacy import cut_point, mask
+from continuity.capture import PublicMessage, content_digest, digest
+from continuity.privacy import cut_point, mask, mask_candidates
 from continuity.privacy.quoting import one_line, printable
 from journal.ids import CaptureId, EntryId, SessionId, Sha256
 
@@ -69,15 +69,24 @@ class Worded(msgspec.Struct, frozen=True):
         return EntryId(f"note-{digest([self.folder, self.title, self.text])[:32]}")
 
 
-def worded(folder: str, title: str, note_type: str, text: str, metadata: Mapping[str, str]) -> Worded:
-    """Return somebody's words masked, in every field, without control characters and bounded."""
+def worded(
+    folder: str, title: str, note_type: str, text: str, metadata: Mapping[str, str], *, candidates: bool = False
+) -> Worded:
+    """Return somebody's words masked, in every field, without control characters and bounded.
+
+    With `candidates` what may be a credential is masked too, as in a checkpoint that a person asks for.
+    """
     count = 0
 
     def clean(value: str) -> str:
         nonlocal count
         masked = mask(value)
         count += masked.count
-        return masked.text
+        if not candidates:
+            return masked.text
+        (message,), more = mask_candidates([PublicMessage(EntryId("words"), "user", masked.text, 0)])
+        count += more
+        return message.text
 
     told = ((key, one_line(clean(value), _VALUE_CHARS)) for key, value in list(metadata.items())[:_MOST_KEYS])
     return Worded(

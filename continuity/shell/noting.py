@@ -49,7 +49,8 @@ async def keep(desk: Desk, note: Note, *, reason: str) -> CaptureId | None:
     fault = folder_fault(note.folder)
     if fault is not None:
         raise CommandRejected("keep", f"the folder {fault}")
-    words = worded(note.folder, note.title, note.note_type, note.text, note.metadata)
+    candidates = desk.settings.mask_candidates and not note.exact_title
+    words = worded(note.folder, note.title, note.note_type, note.text, note.metadata, candidates=candidates)
     identity = capture_id(project, desk.session_id, "note", words.tip)
     if await is_kept(ledger, identity):
         return None

@@ -250,7 +250,7 @@ class Session:
         if self.desk.profile.project is None or (state is None and self.second is None):
             return False
         if (state.unsaved_tip if state is not None else self._anchor) is None:
-            return False
+            return state is not None and not state.drained
         captured = state is not None and bool(state.captures)
         return captured or (settings.capture_knowledge and settings.summarize_on_shutdown)
 

@@ -164,3 +164,11 @@ def test_a_very_long_text_says_that_it_was_cut() -> None:
     whole = words(text="x" * LONGEST_CHARS).text
     assert whole == "x" * LONGEST_CHARS
     assert words(text="x" * (LONGEST_CHARS + 1)).text == f"{whole}\n\n[cut: {LONGEST_CHARS + 1} characters in all]"
+
+
+def test_what_may_be_a_credential_is_masked_where_that_is_wanted() -> None:
+    told = "the key for the lamp is q7Rk2Vd9Xw4Lm8TzB5nC3hJp"
+    kept = worded("notes", "Oil", "note", told, {"status": told})
+    masked = worded("notes", "Oil", "note", told, {"status": told}, candidates=True)
+    assert (kept.maskings, masked.maskings) == (0, 2)
+    assert "q7Rk2Vd9" not in repr(masked)
