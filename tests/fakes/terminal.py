@@ -12,6 +12,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -76,6 +77,14 @@ class Terminal:
         while self._more(deadline):
             pass
         return self._child.wait(max(deadline - time.monotonic(), 0.1))
+
+    def ended_by(self, key: str) -> int:
+        """Press a key that ends it, again as long as nothing comes of it: a signal just before a read waits for a key."""
+        while self._child.poll() is None:
+            self.type(key)
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(2)
+        return self.ended()
 
     def _more(self, deadline: float) -> bool:
         """Read what is shown next; False once nothing comes any more."""

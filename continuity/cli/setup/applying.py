@@ -112,14 +112,17 @@ def notes(planned: Plan, memory: Memory, before: Before, now: Settings) -> int:
     for each in stored:
         out(each.line)
     if journal is not None:
-        out(f"recorded in {escaped(str(journal))}")
+        out(f"each write is recorded in {escaped(str(journal))}")
     return max((each.code for each in stored), default=SOUND)
 
 
 def _stored(wish: Wish, capture: Capture | None) -> Stored:
     name = f"{wish.note.folder}/{wish.note.title}"
     if capture is None:
-        return Stored(f"{escaped(wish.project)}: {escaped(name)}: there already", SOUND)
+        return Stored(
+            f"{escaped(wish.project)}: {escaped(name)}: not sent, for the server went away; nothing was stored",
+            UNREADABLE,
+        )
     where = f"{escaped(wish.project)}: {escaped(capture.path or name)}"
     return Stored(f"{where}: {'; '.join(_known(capture))}", SOUND if capture.status == "confirmed" else FINDINGS)
 
@@ -134,6 +137,9 @@ def _known(capture: Capture) -> Iterator[str]:
         yield f"refused by the server ({capture.code}), so nothing was stored"
     elif capture.status in ("begun", "ready"):
         yield "not sent; nothing was stored"
+    elif capture.status == "conflicted":
+        yield "not written: another note is there, and was left as it is"
+        yield f"`continuity resolve {short} --abandon --reason TEXT` lets go of this one"
     else:
         yield f"not known to be stored ({capture.code or capture.status})"
         yield f"`continuity probe {short}` reads what became of it"

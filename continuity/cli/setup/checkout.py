@@ -73,8 +73,9 @@ def named(root: Path, told: Told, approved: Iterable[Approved]) -> Checkout:
             return Checkout(root, each.repository, f"it is a worktree of {each.root}", confirmed)
         if _is_path(told.origin) and Path(told.origin.removeprefix("file://")).resolve() == each.root:
             return Checkout(root, each.repository, f"it is a clone of {each.root}", confirmed)
-    name = None if _is_path(told.origin) else remote("origin", told.origin).repository
-    if name is None:
+    origin = remote("origin", told.origin)
+    name = origin.repository
+    if name is None or not origin.host:  # a folder says nothing of whose repository it is
         return Checkout(root, root.name, "that of its folder", confirmed)
     known = next((each for each in others if each.repository.lower() == name.lower()), None)
     if known is not None:

@@ -117,7 +117,7 @@ class Memory:
     def write(self, here: Here, settings: Settings, wishes: Sequence[Wish]) -> tuple[Path | None, list[Capture | None]]:
         """Write each note once, its intent on disk first, and read it back; return the journal and what it says of each.
 
-        A note of which nothing is said is kept or stored already.
+        Nothing is said of a note that was not written, for the server went away before.
 
         Raises:
             JournalError: Nothing more was written.
@@ -133,6 +133,9 @@ class Memory:
         settled: list[Capture | None] = []
         try:
             for wish in wishes:
+                if await self._link.up(START_SECONDS) is None:
+                    settled.append(None)
+                    continue
                 desk = await adhoc.desk(self._link, here.places, replace(profile, project=wish.project), settings)
                 kept = await noting.keep(desk, wish.note, reason="setup")
                 seconds = settings.timeout_seconds

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from continuity.cli.setup.asking import Asker, numbered
 from continuity.cli.setup.document import Coding
 from continuity.cli.setup.facts import Before, Flags, Served
-from continuity.console import FINDINGS, fail
+from continuity.console import FINDINGS, UNREADABLE, fail, say
+from continuity.memory.notes import ProjectInfo
 from continuity.notes import ENTITIES, Entity
 from continuity.profile import coding_folder
 from continuity.shell.settings import Cadence, Name, Settings
@@ -36,24 +37,41 @@ class Projects(NamedTuple):
     names: tuple[str, ...] | None
     usual: str | None = None
     """The server's own default."""
+    qualified: frozenset[str] = frozenset()
+    """Names with a workspace, which will do too."""
+
+    def has(self, name: str) -> bool:
+        """Whether the server said that there is such a project."""
+        return name in (self.names or ()) or name in self.qualified
 
 
 def shown_projects(asker: Asker, served: Served | None) -> Projects:
     """Show the server's projects, each with where it lives."""
-    if served is None or served.projects is None:
+    if served is None:
         return Projects(None)
-    names = tuple(dict.fromkeys(each.name for each in served.projects))
+    if served.projects is None:
+        asker.tell("It did not say which projects it has, so names are taken unseen and no notes are written.")
+        return Projects(None)
+    names = tuple(dict.fromkeys(_settable(each, served.projects) for each in served.projects))
     if not names:
         asker.tell("The memory server has no project yet; `bm project add NAME PATH` makes one.")
         return Projects(names)
-    usual = next((each.name for each in served.projects if each.is_default), None)
+    usual = next((_settable(each, served.projects) for each in served.projects if each.is_default), None)
     asker.tell("", "Projects of the memory server:")
     width = max(map(len, names))
     for number, name in enumerate(names, start=1):
-        where = " and ".join(dict.fromkeys(_WHERE[each.source] for each in served.projects if each.name == name))
+        places = [_WHERE[each.source] for each in served.projects if _settable(each, served.projects) == name]
+        where = places[0] if len(places) == 1 else f"{len(places)} of one name, so nothing is written to it"
         default = ", its default" if name == usual else ""
         asker.tell(f"  {number}  {name:<{width}}  {where}{default}")
-    return Projects(names, usual)
+    qualified = frozenset(each.qualified for each in served.projects if each.qualified is not None)
+    return Projects(names, usual, qualified)
+
+
+def _settable(one: ProjectInfo, projects: Sequence[ProjectInfo]) -> str:
+    """How the settings name it: by its name, and where that is not enough with its workspace."""
+    alone = sum(each.name == one.name for each in projects) == 1
+    return one.name if alone else one.qualified or one.name
 
 
 def project(
@@ -66,7 +84,7 @@ def project(
         name = numbered(answer, known.names or ())
         if name == NONE and NONE not in (known.names or ()):
             return None
-        if known.names is None or name in known.names:
+        if known.names is None or known.has(name):
             return name
         if given is not None:
             hint = f"`bm project add {name} PATH` makes it; --offline takes the name unseen"
@@ -97,8 +115,8 @@ def coding(asker: Asker, before: Before, known: Projects, flags: Flags, usual: s
     root, at = str(work.root), work.at
     entry = settings.repositories[at] if at is not None else None
     given = False if flags.general else True if flags.repository is not None else None
-    suggested = work.checkout is not None and work.checkout.confirmed
-    if not asker.confirm("File work in it as coding work?", given=given, now=at is not None, suggested=suggested):
+    sure = work.checkout is not None and work.checkout.root == work.root and work.checkout.confirmed
+    if not asker.confirm("File work in it as coding work?", given=given, now=at is not None, suggested=sure):
         return Coding(root, approved=False, at=at) if at is not None else None
     suggestion = work.checkout.suggestion if work.checkout is not None else ""
     name = asker.text(
@@ -118,6 +136,10 @@ def coding(asker: Asker, before: Before, known: Projects, flags: Flags, usual: s
     present = entry.read_projects if entry is not None else ()
     reads = _read(asker, known, present, chosen)
     folder = entry.checkpoint_folder if entry is not None else None
+    if not sure:
+        say(
+            f"warning: git finds no checkout at {root}, or does not trust its owner; until it does, work there is general"
+        )
     asker.tell(f"Its checkpoints go to folder {folder or coding_folder(name)}.")
     return Coding(root, approved=True, repository=name, project=chosen, read_projects=reads, at=at)
 
@@ -133,14 +155,13 @@ def _tell_work(asker: Asker, before: Before) -> None:
     if work.at is not None:
         asker.tell(f"{where}, which is approved as coding work.")
     else:
-        asker.tell(f"{where}, a git checkout. Coding work is filed under its repository, with branch and commit;")
-        asker.tell("each copy of the repository that you approve recalls it, and other work never does.")
+        asker.tell(
+            f"{where}, a git checkout.",
+            "Coding work is filed under its repository, with branch and commit; each copy of",
+            "the repository that you approve recalls it, and other work never does.",
+        )
     if work.around is not None:
         asker.tell(f"{work.around.root} is approved too: without a yes here work counts as {work.around.repository}.")
-    if work.checkout is None or not work.checkout.confirmed:
-        asker.tell(
-            "Git finds no checkout at that root, or does not trust its owner; until it does, work there is general."
-        )
     if work.checkout is not None and work.at is None:
         asker.tell(f"The name suggested for the repository is {work.checkout.because}.")
 
@@ -154,7 +175,7 @@ def _read(asker: Asker, known: Projects, present: tuple[str, ...], writes: str |
         names = _listed(answer, known)
         if len(names) > MOST_READ:
             return f"at most {MOST_READ}"
-        missing = [name for name in names if known.names is not None and name not in (*known.names, *present)]
+        missing = [name for name in names if known.names is not None and not known.has(name) and name not in present]
         return next((f"there is no project {name}" for name in missing), None) or next(
             (wrong for name in names if (wrong := name_fault(name)) is not None), None
         )
@@ -198,7 +219,7 @@ def described(keys: Mapping[str, Any]) -> Sequence[str]:
         isinstance(cadence, dict) and f"once {cadence['characters']:,} new characters or {cadence['minutes']:g} minutes"
     )
     saving = (
-        f"settled turn  {f'{gathered} have gathered' if gathered else 'after each'}",
+        f"after a turn  {f'{gathered} have gathered' if gathered else 'each one'}",
         f"compaction    {'always, before Tau folds the conversation' if keys['checkpoint_on_compact'] else 'no'}",
         f"exit          {'always, before Tau ends' if keys['summarize_on_shutdown'] else 'no'}",
         f"transcripts   {'each message too, as a note of its own' if keys['capture_transcript'] else 'no, summaries only'}",
@@ -242,12 +263,15 @@ def _cadence(settings: Settings, word: str) -> str | Mapping[str, Any]:
 def schemas(asker: Asker, target: str, missing: tuple[Entity, ...] | None, flags: Flags) -> tuple[Entity, ...]:
     """Return the types whose schema notes the project is to get."""
     if missing is None:
+        if flags.schemas:
+            hint = "try again once it is indexed; nothing was written"
+            fail(f"{target} could not be searched for schema notes, so none is written", hint, UNREADABLE)
         asker.tell("", f"{target} could not be searched for schema notes; run this again once it is indexed.")
         return ()
     if not missing:
         return ()
-    some = "has none of the schema notes" if len(missing) == len(ENTITIES) else "lacks some of the schema notes"
-    asker.tell("", f"{target} {some} that tell other agents what is in a checkpoint, task or decision.")
+    some = "has no schema notes" if len(missing) == len(ENTITIES) else "lacks some schema notes"
+    asker.tell("", f"{target} {some}: they tell other agents what stands in a note.")
     question = f"Write them ({', '.join(missing)})? Nothing there is overwritten"
     return missing if asker.confirm(question, given=flags.schemas, now=False, suggested=True) else ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -16,8 +16,11 @@ from continuity.cli.setup.document import Wanted
 from continuity.cli.setup.facts import Before, Flags, Here, Served
 from continuity.cli.setup.memory import Memory, Unreached, reached
 from continuity.cli.setup.plan import Extras, Plan, lines, plan
-from continuity.console import MISUSE, SOUND, UNREADABLE, fail, is_terminal, out, say
+from continuity.console import FINDINGS, MISUSE, SOUND, UNREADABLE, fail, is_terminal, out, say
 from continuity.shell.config import SettingsError, environment
+
+_SHOWN = "in [brackets] or is the capital letter"
+_UNHARMED = "Ctrl-C at any question leaves everything as it is."
 
 
 def walk(flags: Flags) -> None:
@@ -78,11 +81,9 @@ def _begun(asker: Asker, before: Before, flags: Flags) -> Before:
     """Say which file is spoken of, and begin it with the compatible one's values if the person likes."""
     kept = before.kept
     if before.first:
-        asker.tell("Welcome. Enter takes what stands in [brackets]; Ctrl-C at any question leaves everything as it is.")
+        asker.tell(f"Welcome. Enter takes the answer that stands {_SHOWN}.", _UNHARMED)
     else:
-        asker.tell(
-            "Enter keeps what is so and stands in [brackets]; Ctrl-C at any question leaves everything as it is."
-        )
+        asker.tell(f"Enter keeps what is so: it stands {_SHOWN}.", _UNHARMED)
     asker.tell(f"Settings: {kept.path}{'' if kept.text is not None else ', which is not there yet'}.")
     if kept.beside is None:
         return before
@@ -100,7 +101,7 @@ def _told(asker: Asker, flags: Flags, there: Memory | Unreached | None) -> Serve
     """Say what the server is, or what helps if it is not there; a person may go on without."""
     if isinstance(there, Memory):
         served = there.served
-        asker.tell(f"Memory server: {served.server} {served.version}, {served.tools} tools.")
+        asker.tell(f"It is {served.server}, with {served.tools} tools.")
         return served
     if there is None:
         asker.tell("No memory server is asked; names are taken unseen.")
@@ -123,7 +124,8 @@ def _planned(asker: Asker, before: Before, flags: Flags, memory: Memory | None, 
     here = own or project
     extras = Extras(shim=questions.shim(asker, before))
     if memory is not None:
-        there = [each for each in dict.fromkeys((project, own)) if each is not None and each in (known.names or ())]
+        there = [each for each in dict.fromkeys((project, own)) if each is not None and known.has(each)]
+        _can_be_written(flags, there)
         asked = ((each, questions.schemas(asker, each, memory.missing(each), flags)) for each in there)
         extras = extras._replace(schemas=tuple((each, entities) for each, entities in asked if entities))
         if here in there:
@@ -131,12 +133,19 @@ def _planned(asker: Asker, before: Before, flags: Flags, memory: Memory | None, 
     return plan(before, Wanted({"project": project, **keys}, coding), extras)
 
 
+def _can_be_written(flags: Flags, projects: Sequence[str]) -> None:
+    """Refuse to forget notes that the command line asks for."""
+    if not projects and (flags.schemas or flags.verify):
+        hint = "name one that the memory server lists with --project; nothing was written"
+        fail("no note can be written, for there is no project to write to", hint, FINDINGS)
+
+
 def _show(asker: Asker, planned: Plan) -> None:
     asker.tell("")
     if planned.empty:
         out("nothing to change: everything is as you want it")
     else:
-        out("\n".join(("this would be done:", *(f"  {line}" for line in lines(planned)))))
+        out("\n".join(("to be done:", *(f"  {line}" for line in lines(planned)))))
 
 
 def _agreed(asker: Asker, flags: Flags, planned: Plan) -> bool:

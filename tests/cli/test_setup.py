@@ -1,0 +1,382 @@
+"""A setup does what was agreed to and nothing else, whatever the server does; a walk that is broken off leaves no trace."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import stat
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from continuity.cli.setup.facts import Kept
+from continuity.cli.setup.file import Moved, write
+from continuity.notes import ENTITIES, schema_notes
+from continuity.places import places
+from continuity.shell.settings import Settings
+from tests.fakes.memory_server import FakeMemory
+from tests.fakes.terminal import Terminal
+from tests.replay.kit import Ran, run
+
+SERVER = Path(__file__).parents[1] / "fakes" / "memory_server.py"
+USUAL = {"project": "main"}
+
+
+class Desk(NamedTuple):
+    """A person's machine in one folder, with a checkout, git and a memory server that may be spoilt."""
+
+    root: Path
+    fake: FakeMemory
+
+    @property
+    def home(self) -> Path:
+        return self.root / "ada"
+
+    @property
+    def work(self) -> Path:
+        return self.home / "one"
+
+    @property
+    def settings(self) -> Path:
+        return self.home / ".tau" / "continuity.json"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"HOME": str(self.home), "PATH": str(self.root / "bin")}
+
+    def setup(self, *words: str, **env: str) -> Ran:
+        return run("setup", *words, env=self.environ | env)
+
+    def at_terminal(self, *words: str) -> Terminal:
+        return Terminal("setup", *words, env=self.environ, cwd=self.work)
+
+    def has(self, **settings: Any) -> None:
+        self.settings.parent.mkdir(parents=True, exist_ok=True)
+        self.settings.write_text(json.dumps(settings, indent=2) + "\n")
+
+    @property
+    def now(self) -> Any:
+        return json.loads(self.settings.read_text())
+
+    def files(self) -> dict[str, bytes]:
+        """Everything of the person's and of the server's notes, but not what the server was asked."""
+        paths = (each for each in (*self.home.rglob("*"), self.fake.folder / "notes.json") if each.is_file())
+        return {str(each): each.read_bytes() for each in paths if ".git" not in each.parts}
+
+    def screen(self, text: str) -> str:
+        """What a person reads; the folder of this test and what is new in each process are named for the reader."""
+        named = re.sub(r"\b[0-9a-f]{32}\b", "PROCESS", text.replace(str(self.root), "/home"))
+        return re.sub(r"continuity-setup-[0-9a-f]+", "continuity-setup-CAPTURE", named)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    made = Desk(tmp_path, FakeMemory(tmp_path / "server"))
+    git = shutil.which("git")
+    assert git is not None
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(git)
+    bm = tmp_path / "bin" / "bm"
+    bm.write_text(f"#!/bin/sh\nexec {sys.executable} {SERVER} {made.fake.folder}\n")
+    bm.chmod(0o755)
+    (made.work / ".git" / "objects").mkdir(parents=True)
+    (made.work / ".git" / "refs").mkdir()
+    (made.work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (made.work / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = https://ada:secret@example.org/ada/one.git\n'
+    )
+    monkeypatch.chdir(made.work)
+    return made
+
+
+# -- walks -------------------------------------------------------------------
+
+
+def enter_at_each(terminal: Terminal, *questions: str) -> None:
+    for question in questions:
+        terminal.answer(question)
+
+
+CHECKOUT = ("coding work?", "Name of the repository", "Project of its notes")
+NEW = ("Project (", *CHECKOUT, "Leave it so?", "into Tau?", "Write them", "Write one small note", "Do it?")
+
+
+def test_a_new_user_needs_only_enter(desk: Desk, snapshot: SnapshotAssertion) -> None:
+    with desk.at_terminal() as terminal:
+        enter_at_each(terminal, *NEW)
+        assert terminal.ended() == 0
+    assert desk.screen(terminal.shown) == snapshot
+    entry = {"root": str(desk.work), "repository": "ada/one", "project": "main"}
+    assert desk.now == USUAL | {"repositories": [entry]}
+    assert stat.S_IMODE(desk.settings.stat().st_mode) == 0o600
+    assert {note.title for note in schema_notes()} <= {each["title"] for each in desk.fake.notes.values()}
+    assert places(desk.home / ".tau").shim.exists()
+
+
+def test_enter_everywhere_changes_nothing_the_second_time(desk: Desk, snapshot: SnapshotAssertion) -> None:
+    desk.setup("--yes", "--project", "main", "--repository", "ada/one", "--schemas")
+    before = desk.files()
+    with desk.at_terminal() as terminal:
+        enter_at_each(terminal, "Project (", *CHECKOUT, "Leave it so?", "into Tau?", "Write one small note")
+        assert terminal.ended() == 0
+    assert desk.screen(terminal.shown) == snapshot
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["ctrl-c", "end"])
+@pytest.mark.parametrize("question", [NEW[0], NEW[-1]])
+def test_a_walk_broken_off_at_the_first_or_the_last_question_wrote_nothing(desk: Desk, question: str, key: str) -> None:
+    before = desk.files()
+    with desk.at_terminal() as terminal:
+        enter_at_each(terminal, *NEW[: NEW.index(question)])
+        terminal.until(question)
+        terminal.until(": ")
+        assert terminal.ended_by(key) == 1
+    assert terminal.shown.endswith("nothing was written\nAborted!\n")
+    assert desk.files() == before
+
+
+def test_other_answers_are_taken(desk: Desk) -> None:
+    with desk.at_terminal("--no-schemas", "--no-verify") as terminal:
+        terminal.answer("Project (", "1")
+        terminal.answer("coding work?", "n")
+        terminal.answer("Leave it so?", "n")
+        terminal.answer("Save by itself?")
+        terminal.answer("How often", "2")
+        for question in ("At a compaction?", "At exit?"):
+            terminal.answer(question, "n")
+        terminal.answer("word for word", "y")
+        terminal.answer("Recall", "n")
+        enter_at_each(terminal, "into Tau?", "Do it?")
+        assert terminal.ended() == 0
+    switched = dict.fromkeys(("checkpoint_on_compact", "summarize_on_shutdown", "auto_recall"), False)
+    assert desk.now == USUAL | {"cadence": "every", "capture_transcript": True} | switched
+    assert desk.fake.notes == {}
+
+
+def test_a_project_that_is_not_there_is_asked_about_again(desk: Desk) -> None:
+    with desk.at_terminal("--general", "--dry-run") as terminal:
+        terminal.answer("Project (", "mian")
+        terminal.answer("Take that name all the same?")
+        terminal.answer("Project (", "none")
+        enter_at_each(terminal, "Leave it so?", "into Tau?")
+        assert terminal.ended() == 0
+    assert "no project mian; `bm project add mian PATH` makes it" in terminal.shown
+    assert not desk.settings.exists()
+
+
+def test_without_a_server_a_person_may_go_on(desk: Desk) -> None:
+    (desk.root / "bin" / "bm").unlink()
+    with desk.at_terminal("--general") as terminal:
+        terminal.until("hint: uv tool install basic-memory")
+        terminal.answer("Go on without it?")
+        terminal.answer("Project (", "thesis")
+        enter_at_each(terminal, "Leave it so?")
+        terminal.answer("into Tau?", "n")
+        terminal.answer("Do it?")
+        assert terminal.ended() == 0
+    assert desk.now == {"project": "thesis"}
+
+
+def test_the_compatible_file_is_begun_from_and_left_alone(desk: Desk) -> None:
+    theirs = desk.settings.with_name("basic-memory.json")
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text('{"project": "main", "unknown": 1, "recall_chars": 9000}')
+    with desk.at_terminal("--general", "--offline") as terminal:
+        enter_at_each(terminal, "Begin with its values?", "Project (", "Leave it so?", "into Tau?", "Do it?")
+        assert terminal.ended() == 0
+    assert desk.now == {"project": "main", "recall_chars": 9000}
+    assert theirs.read_text() == '{"project": "main", "unknown": 1, "recall_chars": 9000}'
+
+
+def test_a_no_at_the_end_leaves_everything_as_it_was(desk: Desk) -> None:
+    before = desk.files()
+    with desk.at_terminal() as terminal:
+        enter_at_each(terminal, *NEW[:-1])
+        terminal.answer("Do it?", "n")
+        assert terminal.ended() == 0
+    assert terminal.shown.endswith("nothing was written\n")
+    assert desk.files() == before
+
+
+# -- scripts -----------------------------------------------------------------
+
+
+def test_without_a_person_and_without_yes_nothing_is_asked_or_done(desk: Desk) -> None:
+    ran = desk.setup("--project", "main")
+    assert (ran.code, ran.out, desk.fake.requests()) == (2, "", [])
+    assert "hint: say --yes" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--general", "--repository", "x"), ("--root", "/x"), ("--offline", "--schemas"), ("--offline", "--verify")],
+    ids=" ".join,
+)
+def test_what_contradicts_itself_is_refused(desk: Desk, words: tuple[str, ...]) -> None:
+    assert desk.setup("--yes", *words).code == 2
+    assert not desk.settings.exists()
+
+
+def test_a_script_gets_what_its_options_say_and_no_note_unasked(desk: Desk) -> None:
+    ran = desk.setup("--yes", "--project", "main", "--repository", "ada/x", "--cadence", "every", "--transcripts")
+    assert ran.code == 0
+    entry = {"root": str(desk.work), "repository": "ada/x", "project": "main"}
+    assert desk.now == USUAL | {"cadence": "every", "capture_transcript": True, "repositories": [entry]}
+    assert desk.fake.notes == {}
+    assert not places(desk.home / ".tau").shim.exists()
+
+
+def test_a_script_that_says_it_twice_changes_nothing(desk: Desk) -> None:
+    words = ("--yes", "--project", "main", "--repository", "ada/one", "--cadence", "every", "--schemas")
+    desk.setup(*words)
+    before = desk.files()
+    ran = desk.setup(*words)
+    assert (ran.code, ran.out) == (0, "nothing to change: everything is as you want it\n")
+    assert desk.files() == before
+
+
+def test_an_approval_is_taken_back(desk: Desk) -> None:
+    desk.has(project="main", repositories=[{"root": str(desk.work), "repository": "ada/one"}], scope="x")
+    assert desk.setup("--yes", "--general", "--offline").code == 0
+    assert desk.now == {"project": "main", "repositories": [], "scope": "x"}
+
+
+def test_a_dry_run_shows_and_does_nothing(desk: Desk) -> None:
+    before = desk.files()
+    ran = desk.setup("--yes", "--dry-run", "--project", "main", "--schemas", "--verify")
+    assert ran.code == 0
+    assert "write 4 schema notes into folder schemas of main" in ran.out
+    assert desk.files() == before
+
+
+def test_the_list_of_tools_is_kept_for_the_first_start(desk: Desk) -> None:
+    assert "6 tools listed" in desk.setup("--yes").out
+    (kept,) = places(desk.home / ".tau").state.glob("inventory-*.json")
+    assert len(json.loads(kept.read_text())["inventory"]["tools"]) == 6
+    assert "listed" not in desk.setup("--yes").out
+
+
+# -- files -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ['{"projekt": "main"}', "{", '{"project": "a", "project": "b"}', "[]"])
+def test_a_file_that_cannot_be_understood_is_left_as_it_is(desk: Desk, text: str) -> None:
+    desk.has()
+    desk.settings.write_text(text)
+    ran = desk.setup("--yes", "--project", "main")
+    assert (ran.code, desk.settings.read_text()) == (2, text)
+    assert "nothing was written" in ran.err
+
+
+def test_a_link_is_not_written_through_and_what_it_leads_to_can_be_named(desk: Desk) -> None:
+    real = desk.root / "dotfiles.json"
+    real.write_text("{}")
+    desk.settings.parent.mkdir(parents=True)
+    desk.settings.symlink_to(real)
+    refused = desk.setup("--yes", "--project", "main", "--offline")
+    assert (refused.code, real.read_text()) == (2, "{}")
+    assert f"TAU_CONTINUITY_CONFIG={real}" in refused.err
+    assert desk.setup("--yes", "--project", "main", "--offline", TAU_CONTINUITY_CONFIG=str(real)).code == 0
+    assert (json.loads(real.read_text()), desk.settings.is_symlink()) == (USUAL, True)
+
+
+def test_a_file_that_is_rewritten_keeps_its_mode(desk: Desk) -> None:
+    desk.has(scope="x")
+    desk.settings.chmod(0o640)
+    desk.setup("--yes", "--project", "main", "--offline")
+    assert (desk.now, stat.S_IMODE(desk.settings.stat().st_mode)) == ({"scope": "x", "project": "main"}, 0o640)
+
+
+@pytest.mark.parametrize("read", [None, "{}\n"])
+def test_a_file_that_somebody_changed_meanwhile_is_left_as_it_is(desk: Desk, read: str | None) -> None:
+    desk.has(scope="theirs")
+    with pytest.raises(Moved):
+        write(Kept(desk.settings, read, {}, Settings()), "{}")
+    assert desk.now == {"scope": "theirs"}
+    assert [each.name for each in desk.settings.parent.iterdir()] == ["continuity.json"]
+
+
+# -- servers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["exit", "reject"])
+def test_a_script_is_told_of_a_server_that_is_not_there(desk: Desk, fault: str) -> None:
+    desk.fake.faults(initialize=fault)
+    ran = desk.setup("--yes", "--project", "main")
+    assert (ran.code, desk.settings.exists()) == (3, False)
+    assert "--offline" in ran.err
+
+
+def test_a_script_that_names_no_project_of_the_server_is_refused(desk: Desk) -> None:
+    ran = desk.setup("--yes", "--project", "mian")
+    assert (ran.code, desk.settings.exists()) == (1, False)
+    assert "`bm project add mian PATH` makes it" in ran.err
+
+
+def test_a_list_of_projects_that_is_garbled_costs_only_what_needs_it(desk: Desk) -> None:
+    desk.fake.faults(list_memory_projects=["text"])
+    assert desk.setup("--yes", "--project", "main").code == 0
+    ran = desk.setup("--yes", "--schemas")
+    assert (ran.code, desk.fake.notes) == (1, {})
+    assert "there is no project to write to" in ran.err
+
+
+def test_of_two_projects_of_one_name_each_is_chosen_with_its_workspace(desk: Desk) -> None:
+    both = [{"name": "main", "source": "cloud", "qualified_name": f"{space}/main", "path": "/"} for space in ("a", "b")]
+    desk.fake.faults(projects=both)
+    refused = desk.setup("--yes", "--project", "main")
+    assert (refused.code, desk.settings.exists()) == (1, False)
+    assert (desk.setup("--yes", "--project", "b/main").code, desk.now) == (0, {"project": "b/main"})
+
+
+def test_a_schema_note_that_a_search_misses_is_not_offered(desk: Desk) -> None:
+    for note in schema_notes():
+        desk.fake.put(f"schemas/{note.title}.md", "theirs", type="schema")
+    desk.fake.faults(index="lag")
+    ran = desk.setup("--yes", "--project", "main", "--schemas")
+    assert (ran.code, desk.fake.calls()["write_note"]) == (0, 0)
+
+
+def test_a_note_that_is_there_unseen_is_not_overwritten(desk: Desk) -> None:
+    desk.fake.put("schemas/Task.md", "theirs")
+    desk.fake.faults(index="hidden")
+    ran = desk.setup("--yes", "--project", "main", "--schemas")
+    assert ran.code == 1
+    assert desk.fake.notes["schemas/Task.md"]["content"] == "theirs"
+    assert desk.fake.calls()["write_note"] == len(ENTITIES)
+
+
+def test_a_write_of_which_nothing_is_known_is_told_with_the_way_to_find_out(desk: Desk) -> None:
+    desk.fake.faults(write_note=[{"error": "disk trouble"}])
+    ran = desk.setup("--yes", "--project", "main", "--verify")
+    assert ran.code == 1
+    (reference,) = re.findall(r"`continuity probe ([0-9a-f]{10})`", ran.out)
+    assert "absent_open" in ran.out
+    assert run("probe", reference, env=desk.environ).code == 1
+    assert desk.fake.calls()["write_note"] == 1
+
+
+def test_a_write_whose_answer_was_lost_is_settled_by_reading(desk: Desk) -> None:
+    desk.fake.faults(write_note=["store", {"error": "too late"}])
+    ran = desk.setup("--yes", "--project", "main", "--verify")
+    assert ran.code == 0
+    assert "stored; evidence: read; verdict present_same" in ran.out
+
+
+def test_a_refused_write_says_so(desk: Desk) -> None:
+    desk.fake.faults(write_note=[{"code": "NOTE_LOCKED"}])
+    ran = desk.setup("--yes", "--project", "main", "--verify")
+    assert ran.code == 1
+    assert "refused by the server (NOTE_LOCKED), so nothing was stored" in ran.out
+
+
+def test_a_server_that_dies_before_the_notes_costs_the_notes_alone(desk: Desk) -> None:
+    desk.fake.faults(write_note=["exit"])
+    ran = desk.setup("--yes", "--project", "main", "--verify")
+    assert (ran.code, desk.now) == (1, USUAL)
+    assert "continuity probe" in ran.out
