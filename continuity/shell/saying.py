@@ -11,7 +11,7 @@ _NAMES: dict[CaptureKind, str] = {"checkpoint": "checkpoint", "note": "note", "t
 
 
 def disclosed(desk: Desk, kind: CaptureKind, request: WriteRequest, described: MemoryConnected) -> None:
-    """Before the first automatic write of a session the person is told where to, what, when, and the switch.
+    """Before the first automatic write of a session the person is told where to, what, when, and how to stop it.
 
     A note is written because somebody said so, there and then.
     """
@@ -22,13 +22,13 @@ def disclosed(desk: Desk, kind: CaptureKind, request: WriteRequest, described: M
         desk.voice.say(
             f"destination:{desk.session_id}",
             f"Continuity saves masked summaries of this conversation {when} to {where}. "
-            "Set `capture_knowledge` to false to switch it off.",
+            "/bm-pause stops it in this session, `capture_knowledge` false in all; /bm-last shows what was saved.",
         )
     elif kind == "transcript":
         desk.voice.say(
             f"transcripts:{desk.session_id}",
             f"Continuity saves every message of this conversation, masked, after each turn to {where}. "
-            "Set `capture_transcript` to false to switch it off.",
+            "/bm-pause stops it in this session, `capture_transcript` false in all.",
         )
 
 
