@@ -137,6 +137,20 @@ def test_without_a_project_there_are_tools_and_nothing_else_and_it_is_said_once(
     assert scene.memory.calls()["write_note"] == 1
 
 
+def test_a_checkout_that_is_not_approved_is_told_once_with_what_approves_it(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    other: Json = {"root": str(tmp_path / "other"), "repository": "ada/one", "project": "main"}
+    scene = FakeScenario(tmp_path, model, repositories=[other])
+    (scene.home.cwd / ".git").write_text("gitdir: elsewhere\n")
+    with scene.tau() as tau:
+        tau.prompt("one")
+        tau.prompt("two")
+        assert told(tau, f"the checkout {scene.home.cwd.resolve()} is not approved") == 1
+        assert told(tau, "`continuity setup` approves it") == 1
+        assert tau.quit() == 0
+
+
 @pytest.mark.parametrize(
     ("content", "key"),
     [('{"project": "main", "comand": "%s"}', "comand"), ('{"timeout_seconds": "%s"}', "timeout_seconds"), ("{%s", "")],
