@@ -146,6 +146,8 @@ def show(file: Path, reference: str, *, as_json: bool) -> None:
     for digest, body in event.bodies.items():
         out(f"\n{digest[:10]}:")
         out("  " + escaped(body, keep="\n\t").replace("\n", "\n  "))
+    for digest, when in event.erased.items():
+        out(f"\n{digest[:10]}: erased, see {escaped(when)}")
 
 
 @click.command(

@@ -38,6 +38,8 @@ class ShownEvent(LogLine, frozen=True, kw_only=True):
     """One event with the texts that it names by digest, as far as they are kept."""
 
     bodies: dict[str, str]
+    erased: dict[str, str]
+    """Texts that it names and that are gone: by digest, when and why they were erased, in words."""
 
 
 class Checkpoint(Shape, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import cast
 
 import msgspec
@@ -105,7 +105,21 @@ def shown_event(reader: Reader, row: RawRow) -> ShownEvent:
     """Return `row` in full, with the kept texts whose digests stand in its payload."""
     full = log_line(row)
     found = {name: reader.body(Sha256(name)) for name in _named(full.data)}
-    return ShownEvent(**asdict(full), bodies={name: text for name, text in found.items() if text is not None})
+    return ShownEvent(
+        **asdict(full),
+        bodies={name: text for name, text in found.items() if text is not None},
+        erased=_erased(reader, [name for name, text in found.items() if text is None]),
+    )
+
+
+def _erased(reader: Reader, missing: Collection[str]) -> dict[str, str]:
+    """Return which of the `missing` texts a row says were erased. What no row speaks of was no text, or never kept."""
+    found: dict[str, str] = {}
+    for row in reader.rows() if missing else ():
+        if row.type.startswith("bodies-erased."):
+            gone = set(_named(log_line(row).data))
+            found |= {name: f"{row.branch}@{row.position}: {sentence(row)}" for name in missing if name in gone}
+    return found
 
 
 def _named(value: object, key: str = "") -> Iterator[str]:

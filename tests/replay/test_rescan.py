@@ -99,6 +99,15 @@ def test_after_an_erasure_the_journal_is_as_sound_as_before_and_nothing_is_found
     assert run("rescan", path).code == 0
 
 
+def test_what_is_left_is_exported_and_comes_back(here: Path) -> None:
+    path = leaking(here / "a.journal")
+    run("rescan", path, "--erase")
+    run("export", path, "--bodies", "-o", here / "a.jsonl")
+    assert run("import", here / "a.jsonl", "-o", here / "copy.journal").code == 0
+    assert kept(here / "copy.journal") == {CLEAN}
+    assert findings(here / "copy.journal") == findings(path)
+
+
 def test_a_journal_that_a_session_has_open_is_not_erased_in(here: Path) -> None:
     path, other = leaking(here / "a.journal"), leaking(here / "b.journal")
     with JournalLock.acquire(path, WriterRecord(writer=WRITER, process=PROCESS)):

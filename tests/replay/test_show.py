@@ -7,6 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from journal.chain import body_digest
+from journal.events import BodiesErased
 from tests.facts import CAPTURE, begun, connected, finished, opened, settled
 from tests.fakes.journals import Recording
 from tests.replay import stories
@@ -66,3 +67,12 @@ def test_the_texts_that_a_row_names_are_shown_with_it(tmp_path: Path, snapshot: 
     path = story.write(tmp_path / "a.journal")
     assert run("show", path, "@", "--json").json["bodies"] == {body_digest(BODY): BODY}
     assert run("show", path, "@").out == snapshot
+
+
+def test_a_text_that_was_erased_is_told_as_such_with_the_row_that_says_so(tmp_path: Path) -> None:
+    ready, gone = finished(CAPTURE, body_digest(BODY)), BodiesErased(digests=(body_digest(BODY),), reason="expired")
+    path = Recording().append(opened(), settled(), begun(), ready, gone).write(tmp_path / "a.journal")
+    shown = run("show", path, "1@4", "--json").json
+    assert (shown["bodies"], shown["erased"]) == ({}, {body_digest(BODY): "1@5: 1 kept text, expired"})
+    assert f"{body_digest(BODY)[:10]}: erased, see 1@5: 1 kept text, expired" in run("show", path, "1@4").out
+    assert run("show", path, "1@3", "--json").json["erased"] == {}
