@@ -11,6 +11,7 @@ import anyio
 from continuity.memory import notes
 from continuity.memory.search import Hit as Found
 from continuity.memory.search import SearchResult
+from continuity.privacy import mask
 from continuity.profile import Profile
 from continuity.recall import Answer, Hit, Query, Unread, is_text_of, unread, unrevised
 from continuity.selection import Item, Withheld, select
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MOST_READ = 24
 """Notes read one by one for a brief, because their listing told too little of them."""
+
+PATIENCE_SECONDS = 1.0
+"""How long what could go on waits for what is slow; a server that is well answers a question in half of it."""
 
 
 @dataclass
@@ -38,6 +42,8 @@ class Fetched:
     """The checkpoint that was the branch's newest when the questions were asked."""
     checkpoint: notes.NoteRead | None = None
     """That checkpoint as the server has it now."""
+    looked_at: dict[Unread, notes.NoteRead | None] = field(default_factory=dict[Unread, "notes.NoteRead | None"])
+    """Notes that were read because their listing told too little; None while that is under way, or was in vain."""
 
     @property
     def asked(self) -> tuple[Query, ...]:
@@ -63,12 +69,30 @@ def refs(plan: Sequence[Query]) -> tuple[QueryRef, ...]:
 async def ask_all(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
     """Ask every question of the round at once, then read what a listing told too little of; each call has `seconds`.
 
-    What came is in `fetched` as it comes: whoever cannot wait any longer takes what is there.
+    What came is in `fetched` as it comes: whoever cannot wait any longer takes what is there. One slow answer does not
+    keep the notes of the others from being read.
     """
+    answered = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_ask_each, connection, fetched, seconds, answered)
+        with anyio.move_on_after(PATIENCE_SECONDS):
+            await answered.wait()
+        await _read_unread(connection, fetched, seconds)
+    await _read_unread(connection, fetched, seconds)
+
+
+async def _ask_each(connection: MemoryConnection, fetched: Fetched, seconds: float, answered: anyio.Event) -> None:
     async with anyio.create_task_group() as group:
         for query in fetched.asked:
             group.start_soon(_ask, connection, query, fetched, seconds)
-    wanted = unread(fetched.in_order)[:MOST_READ]
+    answered.set()
+
+
+async def _read_unread(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
+    """Read what the answers so far say too little of, each note once and no more than `MOST_READ` in all."""
+    wanted = [note for note in unread(fetched.in_order) if note not in fetched.looked_at]
+    wanted = wanted[: MOST_READ - len(fetched.looked_at)]
+    fetched.looked_at |= dict.fromkeys(wanted)
     async with anyio.create_task_group() as group:
         for note in wanted:
             group.start_soon(_read, connection, note, fetched, seconds)
@@ -79,7 +103,7 @@ async def _ask(connection: MemoryConnection, query: Query, fetched: Fetched, sec
     if result.outcome == "unreachable":
         fetched.failed[query.name] = result.code or "unreachable"
         return
-    fetched.answers[query.name] = Answer(query, result.hits)
+    fetched.answers[query.name] = Answer(query, [_known(hit, query, fetched) for hit in result.hits])
     fetched.authoritative[query.name] = result.authoritative
 
 
@@ -111,10 +135,16 @@ async def _read(connection: MemoryConnection, wanted: Unread, fetched: Fetched, 
     read = await notes.read_note(connection, wanted.project, wanted.file_path, seconds)
     if read.outcome != "found":
         return
+    fetched.looked_at[wanted] = read
     for name, answer in fetched.answers.items():
-        hits = [_filled(hit, read) if hit.file_path == wanted.file_path else hit for hit in answer.hits]
-        if answer.query.project == wanted.project:
-            fetched.answers[name] = Answer(answer.query, hits)
+        fetched.answers[name] = Answer(answer.query, [_known(hit, answer.query, fetched) for hit in answer.hits])
+
+
+def _known(hit: Hit, query: Query, fetched: Fetched) -> Hit:
+    """The hit with what reading its note told, if it was read for whatever question."""
+    read = fetched.looked_at.get(Unread(query.project, hit.file_path))
+    silent = "type" not in hit.metadata
+    return _filled(hit, read) if read is not None and (silent or hit.content is None) else hit
 
 
 def _filled(hit: Hit, read: notes.NoteRead) -> Hit:
@@ -181,7 +211,7 @@ def _fact(fetched: Fetched, query: Query, profile: Profile) -> RecallAnswered | 
 
 def _kept(item: Item) -> HitRef:
     return HitRef(
-        file_path=item.path[:1024],
+        file_path=recorded(item.path),
         checksum=item.checksum,
         characters=len(item.text),
         treatment="kept",
@@ -189,6 +219,11 @@ def _kept(item: Item) -> HitRef:
     )
 
 
+def recorded(path: str) -> str:
+    """Return a recalled note's path as events keep it: without a credential that somebody put into it."""
+    return mask(path).text[:1024]
+
+
 def not_shown(held: Withheld) -> HitRef:
     """Return a note that came back and is in no brief, as events keep it."""
-    return HitRef(file_path=held.path[:1024], checksum=None, characters=0, treatment="withheld", why=held.why[:80])
+    return HitRef(file_path=recorded(held.path), checksum=None, characters=0, treatment="withheld", why=held.why[:80])

@@ -14,12 +14,14 @@ from continuity.brief import Brief, Source, render_brief
 from continuity.commands import CommandRejected, RecordProbe
 from continuity.memory import notes, probes
 from continuity.profile import Profile
-from continuity.recall import Answer, both_phases, plan_recall, to_ask
-from continuity.selection import Item, Label, Withheld, select
-from continuity.shell.asking import Fetched, ask_all, facts, not_shown, refs, revise
+from continuity.recall import Answer, Unread, both_phases, plan_recall, to_ask
+from continuity.selection import Item, Withheld, select
+from continuity.shell.asking import PATIENCE_SECONDS, Fetched, ask_all, facts, not_shown, recorded, refs, revise
 from continuity.shell.desk import Desk, kept
+from continuity.shell.newest import newest
 from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for, observe, probed
+from continuity.shell.shortfall import tell
 from continuity.state import Capture, State, is_ours
 from journal.errors import JournalError
 from journal.events import BriefDelivered, CheckpointReferenced, RecallFailed, RecallPlanned
@@ -165,6 +167,7 @@ class Recaller:
         if connection is not None and not about.answers and len(about.failed) < len(about.asked):
             self._mute = connection.id
         await self._desk.note(*facts(about, self._desk.profile), branch=branch)
+        tell(self._desk, about)
 
     # -- what is asked ahead of the prompt -----------------------------------
 
@@ -181,9 +184,13 @@ class Recaller:
         fetched = self._asking[branch] = Fetched()
         try:
             with anyio.move_on_after(bound):
-                await self._look(connection, fetched, branch, state, bound / 2)
-                await self._plan(fetched, reason, branch, state)
-                await ask_all(connection, fetched, bound)
+                async with anyio.create_task_group() as group:
+                    looked = anyio.Event()
+                    group.start_soon(self._look, connection, fetched, branch, state, looked)
+                    with anyio.move_on_after(PATIENCE_SECONDS):
+                        await looked.wait()
+                    await self._plan(fetched, reason, branch, state)
+                    await ask_all(connection, fetched, bound)
             await self._record(fetched, branch)
         finally:
             del self._asking[branch]
@@ -196,15 +203,24 @@ class Recaller:
         await revise(connection, fetched, min(bound, REVISED_WITHIN_SECONDS))
 
     async def _look(
-        self, connection: MemoryConnection, fetched: Fetched, branch: BranchId, state: State | None, seconds: float
+        self,
+        connection: MemoryConnection,
+        fetched: Fetched,
+        branch: BranchId,
+        state: State | None,
+        looked: anyio.Event,
     ) -> None:
-        """Read the branch's own checkpoint, if it has one; a slow answer leaves time for the questions."""
+        """Read the branch's own checkpoint, if it has one. A slow answer costs itself: what is kept here is shown."""
         checkpoint = state.checkpoint if state else None
-        if state is None or checkpoint is None:
-            return
-        fetched.capture_id = checkpoint.capture_id
-        with anyio.move_on_after(seconds):
-            fetched.checkpoint = await self._read_checkpoint(connection, state, checkpoint, branch)
+        if state is not None and checkpoint is not None:
+            fetched.capture_id = checkpoint.capture_id
+            with anyio.move_on_after(self._desk.settings.timeout_seconds / 2):
+                read = await self._read_checkpoint(connection, state, checkpoint, branch)
+                looked_for(self._desk, checkpoint, read.outcome)
+                fetched.checkpoint = read
+                if read.file_path is not None:
+                    fetched.looked_at[Unread(checkpoint.project, read.file_path)] = read
+        looked.set()
 
     async def _plan(self, fetched: Fetched, reason: str, branch: BranchId, state: State | None) -> None:
         """Choose the questions and put on record that they are asked."""
@@ -212,9 +228,6 @@ class Recaller:
         gone = read is not None and read.outcome == "missing"
         identifier = None if checkpoint is None or gone else (read and read.permalink) or checkpoint.path
         fetched.plan = plan_recall(self._desk.profile, checkpoint=identifier)
-        fetched.checkpoint = None if gone else read
-        if checkpoint is not None and read is not None:
-            looked_for(self._desk, checkpoint, read.outcome)
         planned = RecallPlanned(reason=reason, topic_sha256=None, queries=refs(fetched.plan))
         with anyio.CancelScope(shield=True):
             await self._desk.note(planned, branch=branch)
@@ -250,11 +263,12 @@ class Recaller:
         return notes.NoteRead(outcome="missing") if read.outcome == "found" else read
 
     async def _record(self, fetched: Fetched, branch: BranchId) -> None:
-        """Record what became of every question, in the order of the plan."""
+        """Record what became of every question, in the order of the plan, and say which had no answer."""
         told = facts(fetched, self._desk.profile)
         if not fetched.answers:
             told = (*told, RecallFailed(name=ROUND, error=next(iter(fetched.failed.values()), "timeout")))
         await self._desk.note(*told, branch=branch)
+        tell(self._desk, fetched)
 
     # -- the brief -----------------------------------------------------------
 
@@ -274,17 +288,17 @@ class Recaller:
             return None
         came_back = any(fetched is each for each in self._fetched.values())
         complete = came_back and not (view.compactions and _is_coming(state))
-        named = state.checkpoint if found.own else None
+        named = state.checkpoint if found.own and found.own.label != "withdrawn" else None
         return Composed(brief, named, complete, without.sha256, found.withheld)
 
     async def _selected(
         self, fetched: Fetched | None, about: Fetched | None, state: State, view: PathView
     ) -> _Selected:
         """Choose what may be shown of what arrived, and keep in mind which notes are not shown because of others."""
-        own = await self._own(fetched, state, view)
+        own = await newest(self._desk, fetched, state) if view.compactions else None
         answers = both_phases(fetched.in_order if fetched else (), about.in_order if about else ())
         shown = {path for path in (own.path if own else None, _path(state.checkpoint)) if path}
-        spoken_for = self._desk.session_id if state.checkpoint else None
+        spoken_for = self._desk.session_id if state.checkpoint or own else None
         selection = select(answers, self._desk.profile, known=frozenset(shown), session=spoken_for)
         items = (*([own] if own else ()), *selection.items)
         others = _because_of_others(answers, selection.withheld, items, self._desk.profile)
@@ -299,34 +313,6 @@ class Recaller:
         )
         large = sum(len(item.text) for item in items) > RENDERED_AT_ONCE_CHARS
         return await anyio.to_thread.run_sync(render) if large else render()
-
-    async def _own(self, fetched: Fetched | None, state: State, view: PathView) -> Item | None:
-        """The branch's confirmed checkpoint, unless the model still sees the conversation it was made from."""
-        checkpoint = state.checkpoint
-        if checkpoint is None or not view.compactions:
-            return None
-        read = fetched.checkpoint if fetched and fetched.capture_id == checkpoint.capture_id else None
-        if read is not None and read.outcome == "found" and read.content is not None:
-            label: Label = "edited" if checkpoint.edited else "moved" if checkpoint.moved else ""
-            return _item(checkpoint, read.content, label, path=read.file_path, checksum=read.checksum)
-        basis = state.handoff
-        taken = basis.sha256 if basis is not None and basis.capture_id == checkpoint.capture_id else None
-        text = await self._desk.body(checkpoint.handoff_sha256 or taken)
-        return _item(checkpoint, text, "local copy") if text else None
-
-
-def _item(
-    checkpoint: Capture, text: str, label: Label, *, path: str | None = None, checksum: str | None = None
-) -> Item:
-    return Item(
-        section="checkpoint",
-        title=f"checkpoint {checkpoint.capture_id[:12]}",
-        path=path or checkpoint.path or "",
-        text=text,
-        project=checkpoint.project,
-        checksum=checksum,
-        label=label,
-    )
 
 
 def _because_of_others(
@@ -353,7 +339,7 @@ def sources(of: Sequence[Source]) -> tuple[HitRef, ...]:
     """Return what a brief was made from, as events keep it."""
     return tuple(
         HitRef(
-            file_path=source.path[:1024],
+            file_path=recorded(source.path),
             checksum=source.checksum,
             characters=source.characters,
             treatment=source.used,

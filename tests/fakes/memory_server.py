@@ -14,6 +14,7 @@ before each request reads `faults.json`, which a test may rewrite at any time th
     projects     what list_memory_projects tells instead of the one there is
     index        "lag" (search finds nothing) | "required" (search answers with plain text)
                  | "hidden" (reads find nothing either, though writes meet what is there)
+    only         the projects that can be asked (any name is one otherwise)
 """
 
 import hashlib
@@ -25,6 +26,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,11 @@ class FakeMemory:
 
     def put(self, path: str, content: str, **frontmatter: str) -> None:
         _write_json(self.folder / "notes.json", self.notes | {path: _note(path, content, frontmatter)})
+
+    def fill(self, paths: Iterable[str], content: str, **frontmatter: str) -> None:
+        """Put many notes at once."""
+        added = {path: _note(path, f"{content} {path}", frontmatter) for path in paths}
+        _write_json(self.folder / "notes.json", self.notes | added)
 
     def move(self, path: str, to: str, *, forwarded: bool = True) -> None:
         """Move a note; `forwarded` leaves the old address answering, as the real server does."""
@@ -192,6 +199,11 @@ class Server:
     def call(self, number: int, params: Record) -> None:
         name = params["name"]
         arguments: Record = params.get("arguments") or {}
+        only: list[str] | None = self.faults().get("only")
+        if only is not None and arguments.get("project", only[0]) not in only:
+            unknown = _text(f"Project not found: '{arguments['project']}'. Ask somebody who knows.")
+            self.send({"id": number, "result": {"content": [unknown], "isError": True}})
+            return
         steps: list[Any] | None = self.faults().get(name)
         if steps is None:
             self.send({"id": number, "result": getattr(self, name)(arguments)})

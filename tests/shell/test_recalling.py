@@ -68,6 +68,7 @@ async def test_a_round_without_any_answer_is_asked_again_in_growing_steps_and_th
         talk = process.session(Conversation())
         await talk.session.start("startup")
         await talk.prompt("one")
+        await until(lambda: process.link.status == "down", "a server that ends at once")
         process.memory.faults(**DEAF)
         assert await process.link.up(BOUND)
         await talk.settle()
