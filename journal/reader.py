@@ -350,8 +350,10 @@ def _private_copy(path: Path) -> Generator[Path]:
 
 def _copy_both(path: Path, copy: Path) -> None:
     """Copy the file, then its log: whatever a checkpoint moved meanwhile is still in the log until that is begun anew."""
-    shutil.copyfile(path, copy)
     log = Path(f"{copy}-wal")
+    for made in (copy, log):
+        made.touch(mode=0o600)  # its owner's alone from the first byte on, whatever the umask
+    shutil.copyfile(path, copy)
     try:
         shutil.copyfile(f"{path}-wal", log)
     except FileNotFoundError:

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from journal.disk import make_folder
+
 PACKAGES = ("continuity", "journal", "replay")
 SEAL = "# Written by `continuity install`; sha256 of all that follows: "
 
@@ -174,13 +176,13 @@ def install(planned: Plan) -> None:
     """
     if planned.standing not in ("absent", "outdated"):
         return
-    planned.path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(planned.path.parent)  # what Tau runs is written by its owner alone
     handle, name = tempfile.mkstemp(prefix=".extension.", dir=planned.path.parent)
     draft = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(planned.source)
-        draft.chmod(0o644)
+        draft.chmod(0o600)
         if planned.standing == "absent":
             os.link(draft, planned.path)
         else:

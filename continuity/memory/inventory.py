@@ -13,6 +13,7 @@ import msgspec
 from continuity.capture import digest
 from continuity.memory.calls import Schema
 from continuity.memory.server import ServerSpec, fingerprint, selects_config
+from journal.disk import make_folder
 from journal.ids import Sha256
 
 FORMAT = 1
@@ -81,7 +82,7 @@ class InventoryCache:
         """
         if not inventory.complete:
             return False
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder)
         content = msgspec.json.encode(_Kept(format=FORMAT, key=key, inventory=inventory))
         _replace(self._path(key), content)
         return True

@@ -225,9 +225,8 @@ def _open_lock(path: Path) -> BinaryIO | None:
         if not path.exists():
             return None
         lock_path = path.with_name(f".{path.name}.lock")
-        lock = lock_path.open("a+b")
+        lock = os.fdopen(os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+b")
         try:
-            lock_path.chmod(0o600)
             fcntl.flock(lock.fileno(), fcntl.LOCK_SH)
         except OSError:
             lock.close()

@@ -159,7 +159,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tau: Path, shim: Pat
 def test_installing_twice_is_installing_once(tau: Path, shim: Path) -> None:
     assert run("install", "--yes").code == 0
     assert files(tau) == {"extensions/continuity/extension.py": source(ROOT).encode()}
-    assert stat.S_IMODE(shim.stat().st_mode) == 0o644
+    assert stat.S_IMODE(shim.stat().st_mode) == 0o600
     before = shim.stat()
     again = run("install", "--yes")
     assert (again.code, again.out) == (0, f"{shim} is up to date\n")

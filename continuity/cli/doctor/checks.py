@@ -204,6 +204,9 @@ def of_state(found: State) -> Check:
         return failed(name, f"{found.nearest} is no folder", f"move it away, or {elsewhere}")
     if not found.writable:
         return failed(name, f"{found.nearest} cannot be written to", f"make it writable, or {elsewhere}")
+    if found.open_to_others:
+        text = f"{found.path} is open to others on this machine; the files in it are not"
+        return warned(name, text, f"chmod 700 {quote(str(found.path))}")
     kind = f", on {found.file_system}" if found.file_system is not None else ""
     made = "" if found.nearest == found.path else ", made at the first start"
     return ok(name, f"{found.path}{made}{kind}")

@@ -99,6 +99,8 @@ class State(NamedTuple):
     writable: bool
     file_system: str | None
     keeps_journals: bool
+    open_to_others: bool = False
+    """Others on this machine may look into it, or write there."""
 
 
 class Listed(NamedTuple):

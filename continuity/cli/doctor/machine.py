@@ -179,7 +179,15 @@ def state_folder(path: Path) -> State:
         writable=os.access(nearest, os.W_OK | os.X_OK, effective_ids=own),
         file_system=kind,
         keeps_journals=filesystem.keeps_journals(kind),
+        open_to_others=nearest == path and _open_to_others(path),
     )
+
+
+def _open_to_others(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & 0o077)
+    except OSError:
+        return False  # what cannot be looked at is told as what cannot be written to
 
 
 def listed(places: Places, spec: ServerSpec) -> Listed:
