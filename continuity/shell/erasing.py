@@ -25,8 +25,11 @@ from journal.reader import Reader, open_reader
 
 DAY_MS = 86_400_000
 
-MOST_ERASED = 50
-"""Journals that one pass erases texts of; the next process goes on with those that are left."""
+MOST_ERASED = 10
+"""Journals that one pass erases texts of; the next process goes on with those that are left.
+
+Fewer than a sweep looks into: it takes those written last, and a journal that we wrote to is one of them.
+"""
 
 NOT_KEPT = "not-kept"
 """Reason of an erasure because `keep_bodies` is false."""

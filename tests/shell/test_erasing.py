@@ -1,13 +1,14 @@
 """Kept texts stay as long as the person said or the machine needs them; what then misses one gets on without it."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from continuity.shell.erasing import DAY_MS, Erasure, Rule, tidy
-from continuity.shell.sweeping import Visits
+from continuity.shell.erasing import DAY_MS, MOST_ERASED, Erasure, Rule, tidy
+from continuity.shell.sweeping import NEWEST, Visits
 from journal.events import BasisTaken, BodiesErased, SessionOpened
 from journal.ids import SessionId
 from journal.lock import JournalLock
@@ -193,6 +194,16 @@ async def test_a_journal_that_somebody_has_open_is_left_as_it_is(tmp_path: Path)
         with JournalLock.acquire(path, process.writer):
             assert await _erasure(process).run() == 0
     assert path.read_bytes() == before
+
+
+async def test_one_pass_changes_so_many_journals_and_the_next_goes_on(tmp_path: Path) -> None:
+    path = await session(tmp_path, "one", age_days=31)
+    for number in range(MOST_ERASED):
+        shutil.copy(path, path.with_name(f"copy-{number}.journal"))
+    assert MOST_ERASED < NEWEST
+    assert await erase(tmp_path, retention_days=30) == MOST_ERASED
+    assert sum(bool(texts(each)) for each in path.parent.glob("*.journal")) == 1
+    assert await erase(tmp_path, retention_days=30) == 1
 
 
 @pytest.mark.parametrize("harm", ["garbage", "unreadable"])
