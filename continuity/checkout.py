@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -189,9 +190,16 @@ def around(profile: Profile) -> str | None:
     """Return what a person should know of the checkout a folder lies in, if that one is not approved."""
     if profile.unapproved is None:
         return None
-    if profile.kind == "coding":
+    if profile.root is None:
+        return (
+            f"the checkout {profile.unapproved} is not approved, so its work is general; `continuity setup` approves it"
+        )
+    if PurePath(profile.unapproved).is_relative_to(profile.root):
         return (
             f"{profile.unapproved} is a repository of its own inside the approved checkout of {profile.repository}: "
             "general work of that one, until `continuity setup` approves it"
         )
-    return f"the checkout {profile.unapproved} is not approved, so its work is general; `continuity setup` approves it"
+    return (
+        f"what is approved as {profile.repository} is a folder inside the checkout {profile.unapproved}: general work of "
+        "that name, until `continuity setup` approves the checkout"
+    )

@@ -17,7 +17,7 @@ from continuity.checkout import Remote, lookup
 from continuity.profile import Profile, PullRequest
 from continuity.shell.programs import program
 
-SECONDS = 4.0
+SECONDS = 3.0
 """A checkpoint waits no longer for it."""
 
 _FIELDS = "number,title,url,state,baseRefName,headRefName"

@@ -120,7 +120,7 @@ def _session(session: Session, now_ms: int) -> list[str]:
 def _explained(desk: Desk) -> Iterator[str]:
     """What of this work's filing is not as a person may expect, as far as it is known by now."""
     surroundings, filed = around(desk.profile), desk.filed
-    if surroundings is not None and (filed is None or filed.why != "nested"):
+    if surroundings is not None and (filed is None or filed.why not in ("nested", "other-root")):
         yield surroundings
     if filed is not None:
         yield from explained(filed)

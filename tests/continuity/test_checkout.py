@@ -144,7 +144,11 @@ def test_a_checkout_that_is_not_approved_is_named_with_what_helps() -> None:
         "/w/one/inner is a repository of its own inside the approved checkout of ada/one: "
         "general work of that one, until `continuity setup` approves it"
     )
-    assert around(replace(inner, kind="general", unapproved="/w/tree")) == (
+    assert around(replace(inner, unapproved="/w")) == (
+        "what is approved as ada/one is a folder inside the checkout /w: general work of that name, until "
+        "`continuity setup` approves the checkout"
+    )
+    assert around(replace(inner, kind="general", root=None, unapproved="/w/tree")) == (
         "the checkout /w/tree is not approved, so its work is general; `continuity setup` approves it"
     )
 

@@ -193,6 +193,23 @@ async def test_without_git_work_is_kept_under_the_repositorys_name_and_recalled(
     assert NEXT in (await land.recalls(land.main)).brief
 
 
+async def test_general_work_of_one_name_is_recalled_wherever_it_lies(
+    memory: RealMemory, project: str, tmp_path: Path
+) -> None:
+    waits: dict[str, Any] = {"timeout_seconds": SECONDS, "recall_wait_seconds": SECONDS}
+    briefs: list[str] = []
+    for number, scope in enumerate(("thesis", "thesis", "other")):
+        folder = tmp_path / f"place {number}"
+        folder.mkdir()
+        async with rig(tmp_path, link=memory.link, cwd=folder, project=project, scope=scope, **waits) as running:
+            talk = await running.open(Conversation(f"c{number}"), f"{number}")
+            composed = (await talk.prompt("Go on.")).brief
+            briefs.append(composed.brief.text if composed is not None else "")
+            if number == 0:
+                await talk.saved("Light the lamp.")
+    assert ["Keep the lamp lit." in brief for brief in briefs] == [False, True, False]
+
+
 async def test_a_checkout_that_is_gone_leaves_its_memory_to_the_others(land: Land) -> None:
     there = land.clone()
     land.approve(there)

@@ -244,6 +244,33 @@ def test_a_link_to_an_approved_checkout_is_the_checkout(tau: Path) -> None:
     assert settings.profile(home, home).kind == "general"
 
 
+@pytest.mark.parametrize(
+    ("approved", "cwd", "unapproved"),
+    [
+        ("one", "one/src", None),
+        ("one", "one/src/inner", "one/src/inner"),
+        ("one", "tree/deep", "tree"),
+        ("one/src", "one/src", "one"),
+        ("one", "plain", None),
+        (None, "tree", None),
+    ],
+)
+def test_a_checkout_around_the_folder_that_is_not_approved_is_known_where_any_is(
+    tau: Path, approved: str | None, cwd: str, unapproved: str | None
+) -> None:
+    home, code = tau.parent, tau.parent / "code"
+    for folder in ("one/src/inner", "tree/deep", "plain"):
+        (code / folder).mkdir(parents=True)
+    for root in (home, code / "one", code / "one" / "src" / "inner"):
+        (root / ".git").mkdir()
+        (root / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    (code / "tree" / ".git").write_text("gitdir: elsewhere")
+    (code / "plain" / ".git").mkdir()
+    roots = [ROOT | {"root": str(code / approved)}] if approved is not None else []
+    found = load(tau, {"repositories": roots}).settings.profile(code / cwd, home)
+    assert found.unapproved == (str((code / unapproved).resolve()) if unapproved else None)
+
+
 def test_the_environment_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTINUITY_HOME", "/state")
     copy = dict(environment())
