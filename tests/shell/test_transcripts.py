@@ -292,7 +292,7 @@ async def test_switching_it_off_stops_it_and_switching_it_on_again_does_not_catc
             await talk.settle()
             await process.kill()
             assert len(notes(process)) == (2, 2, 4)[number]
-    assert spoken(process) == ["turn 0", "answer 0", "turn 2", "answer 2"]
+            assert [text for text in spoken(process) if text.endswith("1")] == []
 
 
 async def test_a_fork_stores_what_is_said_after_it_and_nothing_twice(tmp_path: Path) -> None:
