@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +14,14 @@ from typing import Any, NamedTuple
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from continuity.cli.setup.facts import Kept
+from continuity.cli.setup.checkout import Approved
+from continuity.cli.setup.facts import Here, Kept, Work
 from continuity.cli.setup.file import Moved, write
+from continuity.cli.setup.gather import work_in
 from continuity.notes import ENTITIES, schema_notes
 from continuity.places import places
-from continuity.shell.settings import Settings
+from continuity.shell.config import environment
+from continuity.shell.settings import RepositorySettings, Settings
 from tests.fakes.memory_server import FakeMemory
 from tests.fakes.terminal import Terminal
 from tests.replay.kit import Ran, run
@@ -189,8 +193,37 @@ def test_the_compatible_file_is_begun_from_and_left_alone(desk: Desk) -> None:
     with desk.at_terminal("--general", "--offline") as terminal:
         enter_at_each(terminal, "Begin with its values?", "Project (", "Leave it so?", "into Tau?", "Do it?")
         assert terminal.ended() == 0
+    assert "they mean nothing here: unknown." in terminal.shown
     assert desk.now == {"project": "main", "recall_chars": 9000}
     assert theirs.read_text() == '{"project": "main", "unknown": 1, "recall_chars": 9000}'
+
+
+def test_a_server_that_hangs_is_given_up_at_once_by_ctrl_c(desk: Desk) -> None:
+    desk.fake.faults(initialize="hang", stubborn=True)
+    with desk.at_terminal() as terminal:
+        terminal.until("Starting the memory server ...")
+        assert terminal.ended_by("\x03") == 1
+    assert terminal.shown.endswith("nothing was written\nAborted!\n")
+    assert (desk.settings.exists(), servers(desk)) == (False, [])
+
+
+def test_a_note_under_way_at_ctrl_c_is_a_question_and_never_a_silence(desk: Desk) -> None:
+    desk.fake.faults(write_note=["silent"])
+    with desk.at_terminal("--general", "--no-schemas", "--verify") as terminal:
+        enter_at_each(terminal, "Project (", "Leave it so?", "into Tau?", "Do it?")
+        while not desk.fake.calls()["write_note"]:
+            assert terminal.alive
+        assert terminal.ended_by("\x03") == 1
+    assert "see `continuity unproven`" in terminal.shown
+    (left,) = run("unproven", "--json", env=desk.environ).json
+    assert (left["kind"], left["status"], left["live"]) == ("note", "in_doubt", False)
+    assert servers(desk) == []
+
+
+def servers(desk: Desk) -> list[str]:
+    """Return the fake servers that still run for this person."""
+    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in found if str(desk.fake.folder) in line and "ps -eo" not in line]
 
 
 def test_a_no_at_the_end_leaves_everything_as_it_was(desk: Desk) -> None:
@@ -380,3 +413,58 @@ def test_a_server_that_dies_before_the_notes_costs_the_notes_alone(desk: Desk) -
     ran = desk.setup("--yes", "--project", "main", "--verify")
     assert (ran.code, desk.now) == (1, USUAL)
     assert "continuity probe" in ran.out
+
+
+# -- checkouts, as the real git has them -------------------------------------
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """An approved checkout with one commit."""
+    root = tmp_path.resolve() / "first"
+    root.mkdir()
+    git(root, "init", "-q")
+    git(root, "commit", "-q", "--allow-empty", "-m", "one")
+    return root
+
+
+def work(cwd: Path, *approved: Path) -> Work:
+    entries = tuple(RepositorySettings(root=str(each), repository="ada/first") for each in approved)
+    here = Here(environment(), Path("/home/nobody"), cwd, places(cwd))
+    return work_in(here, Settings(repositories=entries))
+
+
+def test_a_worktree_and_a_clone_are_to_have_the_approved_ones_name(first: Path) -> None:
+    tree, clone = first.parent / "tree", first.parent / "clone"
+    git(first, "worktree", "add", "-q", str(tree))
+    git(first, "clone", "-q", str(first), str(clone))
+    for folder in (tree, clone):
+        found = work(folder, first)
+        assert found.checkout is not None
+        assert (found.root, found.at, found.checkout.suggestion) == (folder, None, "ada/first")
+        assert found.checkout.confirmed
+
+
+def test_the_root_meant_is_the_innermost_checkouts_whatever_is_approved_around_it(first: Path) -> None:
+    inner = first / "vendor" / "inner"
+    inner.mkdir(parents=True)
+    git(inner, "init", "-q")
+    (inner / "src").mkdir()
+    found = work(inner / "src", first)
+    assert (found.root, found.at, found.around) == (inner, None, Approved(first, "ada/first"))
+    outer = work(first / "vendor", first)
+    assert (outer.root, outer.at, outer.around) == (first, 0, None)
+    assert work(first, first / "vendor").around is None
+    below = work(first / "vendor", first / "vendor")
+    assert (below.root, below.at, below.around) == (first, None, Approved(first / "vendor", "ada/first"))
+
+
+def test_an_approval_of_what_is_no_checkout_any_more_can_be_taken_back(first: Path) -> None:
+    shutil.rmtree(first / ".git")
+    found = work(first, first)
+    assert (found.checkout, found.root, found.at) == (None, first, 0)
+    assert work(first) == Work(None, None, None, None)

@@ -55,6 +55,10 @@ class Terminal:
             self._child.wait()
         os.close(self._ours)
 
+    @property
+    def alive(self) -> bool:
+        return self._child.poll() is None
+
     def until(self, text: str) -> None:
         """Wait for `text` to be shown after what was waited for before."""
         deadline = time.monotonic() + SECONDS
@@ -80,7 +84,7 @@ class Terminal:
 
     def ended_by(self, key: str) -> int:
         """Press a key that ends it, again as long as nothing comes of it: a signal just before a read waits for a key."""
-        while self._child.poll() is None:
+        while self.alive:
             self.type(key)
             with suppress(subprocess.TimeoutExpired):
                 self._child.wait(2)

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from continuity.cli.setup.facts import Kept
+from journal.disk import make_folder
 
 
 class Moved(Exception):
@@ -21,7 +22,7 @@ def write(kept: Kept, text: str) -> None:
         OSError: Nothing was written.
     """
     path = kept.path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=".continuity.", dir=path.parent)
     draft = Path(name)
     try:

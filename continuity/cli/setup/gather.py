@@ -48,15 +48,15 @@ def settings_of(here: Here) -> Kept:
     return Kept(path, None, {}, Settings(), beside=other if other.exists() else None)
 
 
-def from_compatible(kept: Kept, other: Path) -> Kept:
-    """Return settings that begin with what the compatible file at `other` says to us. That file is only read.
+def from_compatible(kept: Kept, other: Path) -> tuple[Kept, tuple[str, ...]]:
+    """Return settings that begin with what the compatible file at `other` says to us, and its keys that say nothing.
 
     Raises:
         SettingsError: It cannot be used.
     """
-    settings = read_settings(other, ours=False).settings
+    settings, _, ignored = read_settings(other, ours=False)
     text = other.read_bytes().decode("utf-8-sig")
-    return kept._replace(document=known(_document(other, text)), settings=settings)
+    return kept._replace(document=known(_document(other, text)), settings=settings), ignored
 
 
 def _named(here: Here, variable: str) -> Path | None:

@@ -81,7 +81,8 @@ def project(
     usual = present or suggested or NONE
     while True:
         answer = asker.text(question, name_fault, given=given, now=usual)
-        name = numbered(answer, known.names or ())
+        typed = given is None and answer != present
+        name = numbered(answer, known.names or ()) if typed else answer
         if name == NONE and NONE not in (known.names or ()):
             return None
         if known.names is None or known.has(name):
@@ -172,7 +173,7 @@ def _read(asker: Asker, known: Projects, present: tuple[str, ...], writes: str |
         return ()
 
     def fault(answer: str) -> str | None:
-        names = _listed(answer, known)
+        names = _listed(answer, known, present)
         if len(names) > MOST_READ:
             return f"at most {MOST_READ}"
         missing = [name for name in names if known.names is not None and not known.has(name) and name not in present]
@@ -181,12 +182,12 @@ def _read(asker: Asker, known: Projects, present: tuple[str, ...], writes: str |
         )
 
     answer = asker.text("Projects to read besides (with commas, or none)", fault, now=", ".join(present) or NONE)
-    return tuple(name for name in _listed(answer, known) if name != writes or name in present)
+    return tuple(name for name in _listed(answer, known, present) if name != writes or name in present)
 
 
-def _listed(answer: str, known: Projects) -> tuple[str, ...]:
+def _listed(answer: str, known: Projects, present: tuple[str, ...]) -> tuple[str, ...]:
     parts = [part.strip() for part in answer.split(",") if part.strip() not in ("", NONE)]
-    return tuple(dict.fromkeys(numbered(part, known.names or ()) for part in parts))
+    return tuple(dict.fromkeys(numbered(part, (*(known.names or ()), *present)) for part in parts))
 
 
 # -- what is captured when ---------------------------------------------------

@@ -55,24 +55,22 @@ def _unharmed(done: _Done) -> Generator[None]:
     try:
         yield
     except (click.Abort, KeyboardInterrupt, EOFError):
-        say(
-            "",
-            "interrupted: what is said above to be written is; see `continuity unproven`"
-            if done.began
-            else "nothing was written",
-        )
-        raise
+        what = "interrupted: what is said above to be written is; see `continuity unproven`"
+        say("", what if done.began else "nothing was written")
+        raise click.Abort from None
 
 
 def _before(flags: Flags) -> Before:
-    here = Here(environment(), Path.home(), Path.cwd().resolve(), our_places())
     try:
+        here = Here(environment(), Path.home(), Path.cwd().resolve(), our_places())
         known = gather.before(here, package_folder(), flags.root)
     except SettingsError as error:
         fail(str(error), "mend it and run this again; nothing was written", MISUSE)
     except OSError as error:
         fail(
-            f"{error.filename}: {error.strerror}", "make it readable, or move it away; nothing was written", UNREADABLE
+            f"{error.filename or 'this folder'}: {error.strerror}",
+            "make it readable, or move it away; nothing was written",
+            UNREADABLE,
         )
     return known
 
@@ -91,9 +89,11 @@ def _begun(asker: Asker, before: Before, flags: Flags) -> Before:
     if not asker.confirm("Begin with its values?", now=True, suggested=True):
         return before
     try:
-        begun = gather.from_compatible(kept, kept.beside)
+        begun, ignored = gather.from_compatible(kept, kept.beside)
     except SettingsError as error:
         fail(str(error), "mend it, or begin without its values; nothing was written", MISUSE)
+    if ignored:
+        asker.tell(f"Passed over, for they mean nothing here: {', '.join(ignored)}.")
     return before._replace(kept=begun, work=gather.work_in(before.here, begun.settings, flags.root))
 
 
@@ -151,6 +151,7 @@ def _show(asker: Asker, planned: Plan) -> None:
 def _agreed(asker: Asker, flags: Flags, planned: Plan) -> bool:
     """Whether to go on: where nothing would change there is nothing to agree to."""
     if flags.dry_run:
+        say("nothing was written")
         return False
     if planned.empty or flags.yes or asker.confirm("Do it?", now=True):
         return True
