@@ -27,9 +27,7 @@ from replay.session import mirrored
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tau_session import LiveSession, live_session
-
-BOUND = 30.0
-"""Seconds after which whatever a test waits for has not come."""
+from tests.shell.rig import BOUND, until
 
 _LANES: Mapping[str, str] = {
     **dict.fromkeys(("capture", "synthesis", "write", "basis"), "capture"),
@@ -78,6 +76,11 @@ class Lived:
         """Wait until every boundary was taken in and nothing is owed that can be done now."""
         assert await self.serving.owner.drain(BOUND)
         assert await self.ours.runner.drained(BOUND)
+
+    async def alone(self) -> None:
+        """Wait until every session that was left has let go, and then as `settle` does."""
+        await until(lambda: list(self.serving.sessions) == [self.session_id], "the end of the sessions left")
+        await self.settle()
 
     async def saved(self, text: str) -> None:
         await self.prompt(text)
@@ -128,17 +131,26 @@ class Timeline:
     def __init__(self, one: Lived, model: ScriptedModel) -> None:
         self._one = one
         self._model = model
-        self._asked = len(model.requests)
-        self._seen: Counter[tuple[Path, BranchId]] = Counter()
         self.lines: list[str] = []
+        self._asked = 0
+        self._paths: list[Path] = []
+        self._seen: Counter[tuple[Path, BranchId]] = Counter()
+        self.read("what was before")
+        self.lines.clear()
 
     async def note(self, boundary: str) -> None:
         """Wait until `boundary` has had its effects, and take them down."""
-        await self._one.settle()
+        await self._one.alone()
+        self.read(boundary)
+
+    def read(self, boundary: str) -> None:
+        """Take down what is on disk since the boundary before."""
         self.lines.append(f"== {boundary}")
-        rows = [row for path in sorted(self._one.scene.home.journals()) for row in self._new(path)]
-        told = sorted(((_lane(row.event), n, row) for n, row in enumerate(rows)), key=lambda each: each[:2])
-        self.lines += [f"{lane:8} {row.branch} {_sentence(row.event)}" for lane, _, row in told]
+        self._paths += [path for path in self._one.scene.home.journals() if path not in self._paths]
+        for number, path in enumerate(self._paths, start=1):
+            rows = sorted(self._new(path), key=lambda row: _lane(row.event))
+            where = f"{number}/" if number > 1 else ""
+            self.lines += [f"{_lane(row.event):8} {where}{row.branch} {_sentence(row.event)}" for row in rows]
         asked = Counter(request.purpose for request in self._model.requests[self._asked :])
         self._asked += asked.total()
         self.lines += [f"model    {purpose} {count}" for purpose, count in sorted(asked.items())]

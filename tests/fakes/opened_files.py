@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -32,7 +33,8 @@ def opened_files() -> Generator[list[Opened]]:
     if not _hooked:
         sys.addaudithook(_audit)
         _hooked = True
-    _seen = found = []
+    found: list[Opened] = []
+    _seen = found
     try:
         yield found
     finally:
@@ -46,15 +48,15 @@ def opened_by_us(found: list[Opened], suffix: str) -> list[Opened]:
 
 def _audit(event: str, arguments: tuple[object, ...]) -> None:
     if event == "open" and _seen is not None and isinstance(arguments[0], str):
-        by = _nearest(sys._getframe(1))
+        by = _nearest(inspect.currentframe())
         if by is not None:
             _seen.append(Opened(arguments[0].rpartition("/")[2], by))
 
 
 def _nearest(frame: FrameType | None) -> str | None:
     while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
-        if name.split(".")[0] in (*_OURS, *_TAUS):
+        name = str(frame.f_globals.get("__name__"))
+        if name.split(".", maxsplit=1)[0] in (*_OURS, *_TAUS):
             return name
         frame = frame.f_back
     return None
