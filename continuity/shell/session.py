@@ -165,11 +165,11 @@ class Session:
             self._want_server(at_once=True)
             return "due" if rows else "kept"
 
-    async def hold(self) -> bool:
-        """Have a journal, begun now if need be, for what a person wants recorded; False where there can be none."""
+    async def hold(self, *, make: bool = True) -> bool:
+        """Have the journal for what a person wants, begun now if need be and to `make`; tell whether there is one."""
         async with self._boundary():
             await self._hold_late()
-            if self.desk.ledger is None and self.blocked is None:
+            if make and self.desk.ledger is None and self.blocked is None:
                 with self._guarded():
                     await self._take_hold(await self.desk.source.view(None), prompted=True)
             return self.desk.ledger is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -63,13 +64,16 @@ def _proven(reader: Reader, branch: BranchId, checkpoint: Capture, text: str) ->
     return None
 
 
-async def show_stored(desk: Desk, checkpoint: Capture, head: str, why: str) -> None:
-    """Read the note from the server and show it under `head`, saying `why` it is not shown from here."""
+async def show_stored(desk: Desk, checkpoint: Capture, head: str, why: str, spelled: Callable[[str], str]) -> None:
+    """Read the note from the server and show it under `head`, saying `why` it is not shown from here.
+
+    `spelled` makes harmless what a terminal would obey: anybody may have written there.
+    """
     link, seconds = desk.link, desk.settings.timeout_seconds
     link.want(at_once=True)
     connection = await link.up(seconds)
     if connection is None:
-        _say(
+        say(
             desk,
             f"{head}\nIts text cannot be shown: {why}, and memory cannot be reached ({link.error or 'no answer'}).",
         )
@@ -79,13 +83,13 @@ async def show_stored(desk: Desk, checkpoint: Capture, head: str, why: str) -> N
         found = {"found": "another note is there", "missing": "it is not there"}.get(
             note.outcome, "it could not be read"
         )
-        _say(desk, f"{head}\nIts text cannot be shown: {why}, and {found} at the server.")
+        say(desk, f"{head}\nIts text cannot be shown: {why}, and {found} at the server.")
         return
     same = content_digest(note.content) == checkpoint.content_sha256
     proof = "its digest is the one recorded" if same else "its digest is NOT the one recorded: somebody changed it"
-    _say(desk, f"{head}\n  shown        as the server has it now, for {why}; {proof}\n\n{note.content.strip()}")
+    say(desk, f"{head}\n  shown        as the server has it now, for {why}; {proof}\n\n{spelled(note.content.strip())}")
 
 
-def _say(desk: Desk, text: str) -> None:
+def say(desk: Desk, text: str) -> None:
     """Say it even if it is what was said last: somebody asked again."""
     desk.voice.say(f"last:{desk.session_id}:{next(_ASKED)}", text)

@@ -10,7 +10,7 @@ from continuity.pending import age
 from continuity.shell.opening import trouble
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
-from continuity.shell.showing import rebuilt, show_stored
+from continuity.shell.showing import rebuilt, say, show_stored
 from continuity.state import Capture
 from journal.errors import JournalError
 
@@ -27,27 +27,52 @@ _EVIDENCE = {
 
 
 def last(session: Session | None, owner: Owner, now_ms: int, arguments: str) -> str | None:
-    """Return the newest confirmed checkpoint as it was sent, at once; None when it is read from the server and follows."""
+    """Return the newest confirmed checkpoint as it was sent, at once; None when it has to be waited for and follows."""
     if arguments.strip():
         return f"{USAGE} takes no words."
     if session is None:
         return "Nothing was saved: this session has no file."
+    if not session.begun:
+        owner.spawn("last", partial(_once_begun, session, owner, now_ms))
+        return None
+    return _shown(session, owner, now_ms)
+
+
+async def _once_begun(session: Session, owner: Owner, now_ms: int) -> None:
+    """The journal is being opened, as in print mode where the command comes first: what it holds follows."""
+    await session.hold(make=False)
+    text = _shown(session, owner, now_ms)
+    if text is not None:
+        say(session.desk, text)
+
+
+def _shown(session: Session, owner: Owner, now_ms: int) -> str | None:
     ledger = session.desk.ledger
     if ledger is None:
-        return _without_journal(session)
+        why = "this session's journal begins with the first prompt"
+        return (
+            f"What was saved cannot be told: {session.blocked}."
+            if session.blocked
+            else f"Nothing was saved yet: {why}."
+        )
     checkpoint = ledger.last_saved
     if checkpoint is None:
         return "No checkpoint of this branch is known to be stored yet. /bm-status says what is under way."
-    head = escaped(_head(checkpoint, now_ms, gone=checkpoint.capture_id in ledger.withdrawn), keep="\n")
+    head = _spelled(_head(checkpoint, now_ms, gone=checkpoint.capture_id in ledger.withdrawn))
     try:
         found = rebuilt(ledger.path, ledger.current, checkpoint)
     except JournalError as error:
         return f"{head}\nIts text cannot be shown: {trouble(error)}."
     if found.text is None:
-        owner.spawn("last", partial(show_stored, session.desk, checkpoint, head, found.why))
+        owner.spawn("last", partial(show_stored, session.desk, checkpoint, head, found.why, _spelled))
         return None
     proof = "  shown        as it was sent: rebuilt from what is kept here, and its digest is the one recorded"
-    return f"{head}\n{proof}\n\n{escaped(found.text.strip(), keep=chr(10) + chr(9))}"
+    return f"{head}\n{proof}\n\n{_spelled(found.text.strip())}"
+
+
+def _spelled(text: str) -> str:
+    """Everything that a terminal obeys is spelled out, but for line ends and tabs."""
+    return escaped(text, keep="\n\t")
 
 
 def _head(checkpoint: Capture, now_ms: int, *, gone: bool) -> str:
@@ -64,11 +89,3 @@ def _head(checkpoint: Capture, now_ms: int, *, gone: bool) -> str:
             *(f"  since then   {label}" for label, on in since if on),
         ]
     )
-
-
-def _without_journal(session: Session) -> str:
-    if session.blocked is not None:
-        return f"What was saved cannot be told: {session.blocked}."
-    if not session.begun:
-        return "The journal is being opened; ask again in a moment."
-    return "Nothing was saved yet: this session's journal begins with the first prompt."

@@ -26,6 +26,7 @@ from continuity.shell.erasing import Erasure, Rule, tidy
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
+from continuity.shell.runner import SAVING
 from continuity.shell.serving import keep_inventory
 from continuity.shell.session import Session
 from continuity.shell.settings import Settings
@@ -222,6 +223,9 @@ class Resident:
                     for session in sessions:
                         group.start_soon(session.ending, seconds)
                 await self.owner.drain(seconds)
+                for session in sessions:  # what a job kept meanwhile: a person's words, in print mode
+                    if session.desk.ledger is not None:
+                        await session.runner.drained(seconds, SAVING)
         finally:
             with anyio.CancelScope(shield=True):
                 await self.owner.close()

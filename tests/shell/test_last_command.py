@@ -85,8 +85,10 @@ async def test_an_edited_note_read_from_the_server_is_not_called_ours(tmp_path: 
         await talk.saved("Trim the lamp")
         await erase(talk)
         (path,) = process.memory.notes
-        process.memory.put(path, "Somebody else's words.", **process.memory.notes[path]["frontmatter"])
-        assert "NOT the one recorded: somebody changed it" in await read(process, talk)
+        process.memory.put(path, "Somebody else's \x1b[2J words.", **process.memory.notes[path]["frontmatter"])
+        text = await read(process, talk)
+        assert "NOT the one recorded: somebody changed it" in text
+        assert "Somebody else's \\x1b[2J words." in text
 
 
 async def test_what_neither_place_has_is_said_to_be_shown_nowhere(tmp_path: Path) -> None:
@@ -121,6 +123,18 @@ async def test_before_anything_was_saved_it_says_so(tmp_path: Path) -> None:
         assert "No checkpoint of this branch" in shown(process, talk)
         assert "no file" in shown(process, None)
         assert "takes no words" in str(last(talk.session, process.owner, 0, "all"))
+
+
+async def test_while_the_journal_is_being_opened_it_follows_as_a_notice(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        await (await process.open(conversation)).saved("Trim the lamp")
+    async with rig(tmp_path) as process:
+        talk = process.session(conversation)
+        assert last(talk.session, process.owner, process.clock.now_ms(), "") is None
+        await talk.session.start("startup")
+        await until(lambda: said(process), "what was saved")
+        assert "Keep the lamp lit." in said(process)[0]
 
 
 async def test_without_a_server_what_is_kept_here_is_shown_all_the_same(tmp_path: Path) -> None:
