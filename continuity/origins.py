@@ -15,6 +15,7 @@ from continuity.privacy.quoting import one_line, printable
 from journal.events import (
     BriefDelivered,
     CheckpointReferenced,
+    NoteWithdrawn,
     RecallAnswered,
     RecallFailed,
     RecallPlanned,
@@ -47,6 +48,7 @@ _BROUGHT: Mapping[str, str] = MappingProxyType(
         "recent": "changed lately",
     }
 )
+_WITHDRAWN = "the branch's newest checkpoint, whose note is proven gone"
 _UNTOLD = "it came back and is no part of the brief; why was not recorded"
 _SHORT = 10
 
@@ -215,10 +217,13 @@ def _notes(
     home = next((event.destination for event in reversed(events) if isinstance(event, SessionOpened)), None)
     answers = [answer for each in rounds for answer in each.answers]
     older = [event for event in reversed(events) if isinstance(event, RecallAnswered)]
+    gone = [event.capture_id for event in events if isinstance(event, NoteWithdrawn)]
     for number, source in enumerate(brief.sources):
-        own = named is not None and number == 0
+        withdrawn = number == 0 and any(capture[:20] in source.file_path for capture in gone)
+        own = withdrawn or (named is not None and number == 0)
         name, hit = (CHECKPOINT, None) if own else _brought(source.file_path, (*answers, *older))
-        yield _note(source, name, hit, home)
+        note = _note(source, name, hit, home)
+        yield msgspec.structs.replace(note, brought=_WITHDRAWN) if withdrawn else note
     seen = {source.file_path for source in brief.sources}
     for answer in answers:
         for hit in answer.hits:
@@ -276,11 +281,12 @@ def lines(told: Origins, *, when: str, topic: str | None) -> list[str]:
     for note in told.notes:
         rows.append((note.treatment, _what(note)))
         rows.append(("", "; ".join(part for part in (note.brought, note.why) if part)))
-    rows += [("unanswered", _unanswered(question)) for question in told.questions if question.outcome != "answered"]
-    answered = sum(question.outcome == "answered" for question in told.questions)
+    answered = [question for question in told.questions if question.outcome == "answered"]
     rows.append(
-        ("asked", f"{len(told.questions)} question{'' if len(told.questions) == 1 else 's'}, {answered} answered")
+        ("asked", f"{len(told.questions)} question{'' if len(told.questions) == 1 else 's'}, {len(answered)} answered")
     )
+    rows += [("answered", "; ".join(map(_answered, answered)))] if answered else []
+    rows += [("unanswered", _unanswered(question)) for question in told.questions if question.outcome != "answered"]
     return [head, *(f"  {name:<10}  {text}" for name, text in rows)]
 
 
@@ -298,6 +304,13 @@ def _revision(note: Note) -> str:
     if note.question == CHECKPOINT:
         return "a local copy, not read from memory then"
     return "revision not told"
+
+
+def _answered(question: Question) -> str:
+    """What one question brought. That nothing was found means little where not everything could be searched."""
+    if not question.hits:
+        return f"{question.name} nothing{'' if question.authoritative else ', not everything was searched'}"
+    return f"{question.name} {question.hits}{'' if question.authoritative else ', not all'}"
 
 
 def _unanswered(question: Question) -> str:

@@ -12,6 +12,7 @@ from journal.events import (
     BriefDelivered,
     CheckpointReferenced,
     Event,
+    NoteWithdrawn,
     RecallAnswered,
     RecallFailed,
     RecallPlanned,
@@ -192,3 +193,24 @@ def test_it_reads_as_it_is(snapshot: SnapshotAssertion) -> None:
 def test_a_path_cannot_break_the_lines_it_stands_in() -> None:
     shown = lines(told(planned("tasks"), delivered(hit("a\nb\x1b[2J.md", "used"))), when="now", topic=None)
     assert all(line.isprintable() for line in shown)
+
+
+def test_a_checkpoint_whose_note_is_gone_is_told_as_that() -> None:
+    path = f"tau/checkpoints/tau-checkpoint-{CAPTURE[:20]}.md"
+    (note,) = told(planned("tasks"), NoteWithdrawn(capture_id=CAPTURE), delivered(hit(path, "used"))).notes
+    assert (note.question, note.checksum) == ("checkpoint", None)
+    assert note.brought == "the branch's newest checkpoint, whose note is proven gone"
+
+
+@pytest.mark.parametrize(
+    ("answered", "words"),
+    [
+        (answer("tasks"), "tasks nothing"),
+        (answer("tasks", whole=False), "tasks nothing, not everything was searched"),
+        (answer("tasks", hit("t.md"), hit("u.md")), "tasks 2"),
+        (answer("tasks", hit("t.md"), whole=False), "tasks 1, not all"),
+    ],
+)
+def test_every_question_that_was_answered_is_told_with_what_it_brought(answered: RecallAnswered, words: str) -> None:
+    said = lines(told(planned("tasks"), answered, delivered(hit("t.md", "used"))), when="now", topic=None)
+    assert said[-2:] == ["  asked       1 question, 1 answered", f"  answered    {words}"]
