@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
+from typing import Literal
 
 from continuity.capture import content_digest
 from continuity.handoff.answer import Handoff, sections
@@ -31,6 +32,7 @@ _NOTHING = re.compile(r"(?i)(?:none|nothing|n/a)?(?: (?:yet|so far|recorded|know
 _OBSERVATION_CHARS = 300
 _OBSERVATIONS_EACH = 12
 _VALUE_CHARS = 1000
+_STATES: Mapping[str, Literal["open", "closed", "merged"]] = {"open": "open", "closed": "closed", "merged": "merged"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -144,6 +146,13 @@ def _pull_request(found: PullRequest) -> dict[str, str]:
         "pull_request_base": found.base,
         "pull_request_head": found.head,
     }
+
+
+def pull_request_in(metadata: Mapping[str, str]) -> PullRequest | None:
+    """Return the pull request that the frontmatter of a checkpoint names."""
+    told = {name: metadata.get(f"pull_request_{name}", "") for name in ("number", "title", "url", "base", "head")}
+    state = _STATES.get(metadata.get("pull_request_state", ""))
+    return PullRequest(state=state or "", **told) if told["number"] else None
 
 
 def iso(at_ms: int) -> str:

@@ -22,6 +22,7 @@ from continuity.capture import PublicMessage
 from continuity.checkout import Filed
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.due import Submit
+from continuity.handoff import pull_request_in
 from continuity.memory.liveness import identify
 from continuity.memory.server import ServerSpec
 from continuity.pending import Open, open_items
@@ -278,7 +279,8 @@ class _Told(NoSession):
         branch, sha = self._metadata.get("branch"), self._metadata.get("git_sha")
         if profile.kind != "coding" or profile.root is None or branch is None or sha is None:
             return Filed(profile=replace(profile, kind="general"))
-        return Filed(profile=profile, git=GitFacts(root=profile.root, branch=branch, sha=sha))
+        told = pull_request_in(self._metadata)
+        return Filed(profile=profile, git=GitFacts(root=profile.root, branch=branch, sha=sha, pull_request=told))
 
     async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
         return tuple(PublicMessage(entry_id=tip, role="assistant", text="", at_ms=at_ms) for at_ms in self._times)

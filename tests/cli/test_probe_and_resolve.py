@@ -36,6 +36,7 @@ from journal.lock import JournalLock, holder
 from journal.reader import open_reader
 from journal.row import WriterRecord
 from tests.facts import PROCESS
+from tests.fakes.checkouts import executable
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory_server import FakeMemory
 from tests.fakes.permissions import permissions_bind
@@ -43,6 +44,8 @@ from tests.replay.kit import Ran
 from tests.replay.kit import run as run_command
 from tests.shell.left_behind import STORED, SWALLOWED, killed
 from tests.shell.rig import names, recorded, replayed
+
+PULL_REQUEST = '{"number": 7, "state": "OPEN", "headRefName": "feature"}'
 
 SCHEMAS = Path(__file__).parents[2] / "schemas" / "cli"
 OTHER = WriterRecord(writer=WriterId("another"), process=PROCESS)
@@ -270,11 +273,16 @@ def test_a_note_written_again_tells_the_times_of_its_session_and_not_those_of_to
         assert before.get(name) == after.get(name), name
 
 
-def test_a_note_written_again_tells_the_checkout_its_work_was_done_on(person: Person) -> None:
+def test_a_note_written_again_tells_the_checkout_its_work_was_done_on(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executable(person.root / "bin" / "gh", f"#!/bin/sh\necho '{PULL_REQUEST}'\n")
+    monkeypatch.setenv("PATH", str(person.root / "bin"), prepend=":")
     checkout = person.root / "work"
     checkout.mkdir()
     git(checkout, "init", "-q", "-b", "feature")
     git(checkout, "commit", "-q", "--allow-empty", "-m", "one")
+    git(checkout, "remote", "add", "origin", "git@github.com:ada/lamp.git")
     filed = {"kind": "coding", "root": str(checkout), "repository": "ada/lamp", "project": "main"}
     reference = person.left(SWALLOWED, repositories=(filed,))
     git(checkout, "switch", "-q", "-c", "another")
@@ -284,7 +292,7 @@ def test_a_note_written_again_tells_the_checkout_its_work_was_done_on(person: Pe
     first, lost, again = recorded(person.path, WriteIntended)
     with open_reader(person.path) as reader:
         before, after = (json.loads(reader.body(each.metadata_sha256) or "") for each in (lost, again))
-    for name in ("branch", "git_sha", "repo_root", "repository"):
+    for name in ("branch", "git_sha", "repo_root", "repository", "pull_request_number", "pull_request_state"):
         assert before[name] == after[name], name
     assert first.note_type == again.note_type == "coding_session"
     assert person.memory.notes[told["file_path"]]["frontmatter"]["branch"] == "feature"

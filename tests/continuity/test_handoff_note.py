@@ -1,10 +1,20 @@
 """A handoff becomes the note other agents read and query: the contract's headings, observations and metadata."""
 
 import pytest
+from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.capture import content_digest
-from continuity.handoff import END_LINE, Handoff, accept_handoff, from_kept, kept_text, note_body, note_metadata
+from continuity.handoff import (
+    END_LINE,
+    Handoff,
+    accept_handoff,
+    from_kept,
+    kept_text,
+    note_body,
+    note_metadata,
+    pull_request_in,
+)
 from continuity.profile import GitFacts, Profile, PullRequest
 from journal.ids import CaptureId, EntryId, SessionId
 
@@ -154,6 +164,12 @@ def test_a_coding_checkpoint_adds_repository_and_pull_request() -> None:
         "pull_request_base": "main",
         "pull_request_head": "peg",
     }
+
+
+def test_a_pull_request_is_read_back_as_it_was_written() -> None:
+    assert pull_request_in(metadata(CODING, GIT)) == replace(REQUEST, title="Parse it")
+    assert pull_request_in(metadata(CODING, None)) is None
+    assert pull_request_in({"pull_request_number": "7", "pull_request_state": "else"}) == PullRequest(number="7")
 
 
 def test_a_pull_request_that_told_little_costs_only_its_fields() -> None:
