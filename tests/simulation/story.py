@@ -90,6 +90,7 @@ class Story:
             summary_timeout_seconds=10,
             summary_chunk_chars=1000,
             auto_recall=self.world.chance(0.6),
+            keep_bodies=world.seed % 4 != 3,
             cadence=self.dice.choice(("every", "every", Cadence(characters=200, minutes=1))),
         )
         self._numbers = 0
