@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from continuity.cli.common import package_folder, run
-from continuity.console import FINDINGS, SOUND, escaped, helped, is_terminal, json_option, out, say
+from continuity.console import FINDINGS, SOUND, escaped, escaped_json, helped, is_terminal, json_option, out, say
 
 if TYPE_CHECKING:
     from continuity.cli.doctor.facts import Machine
@@ -50,7 +50,7 @@ def doctor(*, online: bool, as_json: bool) -> None:
         import msgspec
 
         view = DoctorView(online=online, result=result, checks=found)
-        out(json.dumps(msgspec.to_builtins(view), indent=2, ensure_ascii=False))
+        out(escaped_json(json.dumps(msgspec.to_builtins(view), indent=2, ensure_ascii=False)))
     else:
         out("\n".join(lines(found, color=_wants_color())))
     raise click.exceptions.Exit(FINDINGS if result == "fail" else SOUND)
