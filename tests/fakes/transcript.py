@@ -45,9 +45,10 @@ class Transcript(Conversation):
         )
         return self._said("assistant", text, message, at_ms)
 
-    def compact(self) -> EntryId:
-        entry = self._next()
-        return self._put(CompactionEntry(id=entry, parent_id=self.tip, summary="s", first_kept_entry_id=None))
+    def compact(self, summary: str = "s") -> EntryId:
+        return self._put(
+            CompactionEntry(id=self._next(), parent_id=self.tip, summary=summary, first_kept_entry_id=None)
+        )
 
     def receipt(self, data: Mapping[str, object]) -> EntryId:
         given = json.loads(json.dumps(data))
