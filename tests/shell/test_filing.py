@@ -70,6 +70,20 @@ async def test_a_changed_remote_and_a_missing_commit_are_told_apart_and_each_onc
         assert "secret" not in repr(process.voice.notices)
 
 
+async def test_a_repository_inside_the_checkout_is_shown_before_and_after_a_checkpoint_of_its_work(
+    tmp_path: Path, checkout: Path
+) -> None:
+    inner = made(checkout / "inner")
+    async with rig(tmp_path, cwd=inner, **approved(checkout)) as process:
+        talk = await process.open()
+        (before,) = work(talk)
+        assert before.startswith(f"{inner} is a repository of its own inside the approved checkout of ada/one")
+        await talk.saved("one")
+        (after,) = work(talk)
+        assert after.startswith("filed as general work of ada/one: this folder is in a repository of its own")
+        assert types(process) == ["session"]
+
+
 async def test_general_work_in_no_checkout_has_nothing_to_explain(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     async with rig(tmp_path) as process:

@@ -224,8 +224,10 @@ async def test_a_partial_clone_fetches_nothing(checkout: Path, tmp_path: Path) -
         "protocol.ext.allow": "always",
     }.items():
         git(checkout, "config", key, value)
-    await git_facts(profile(checkout))
+    assert (await git_facts(profile(checkout))).git is not None
     assert not ran.exists()
+    git(checkout, "cat-file", "-p", "HEAD", check=False)
+    assert ran.exists(), "the trap would have been sprung by a question that reads the commit"
 
 
 HANGS = "#!/bin/sh\nsleep 600 &\necho $$ $! > {told}\nwait\n"
