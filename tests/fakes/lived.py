@@ -79,8 +79,8 @@ class Lived:
 
     async def alone(self) -> None:
         """Wait until every session that was left has let go, and then as `settle` does."""
-        await until(lambda: list(self.serving.sessions) == [self.session_id], "the end of the sessions left")
         await self.settle()
+        await until(lambda: list(self.serving.sessions) == [self.session_id], "the end of the sessions left")
 
     async def saved(self, text: str) -> None:
         await self.prompt(text)
