@@ -177,15 +177,25 @@ def install(planned: Plan) -> None:
     if planned.standing not in ("absent", "outdated"):
         return
     make_folder(planned.path.parent)  # what Tau runs is written by its owner alone
-    handle, name = tempfile.mkstemp(prefix=".extension.", dir=planned.path.parent)
+    put_whole(planned.path, planned.source, fresh=planned.standing == "absent")
+
+
+def put_whole(path: Path, text: str, *, fresh: bool) -> None:
+    """Write the file at `path`, its owner's alone, whole or not at all; a `fresh` one only if nothing is there.
+
+    Raises:
+        FileExistsError: Something is there; it was left as it is.
+        OSError: Nothing was written.
+    """
+    handle, name = tempfile.mkstemp(prefix=".draft.", dir=path.parent)
     draft = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(planned.source)
+            file.write(text)
         draft.chmod(0o600)
-        if planned.standing == "absent":
-            os.link(draft, planned.path)
+        if fresh:
+            os.link(draft, path)
         else:
-            draft.replace(planned.path)
+            draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
