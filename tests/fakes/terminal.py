@@ -19,6 +19,8 @@ from typing import Self
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0
 COLUMNS, LINES = 120, 60
+_PATIENCE = 20.0
+"""Longer than an end takes: a second key would break that off."""
 _CALL = """\
 import fcntl, os, termios
 os.setsid()
@@ -87,7 +89,7 @@ class Terminal:
         while self.alive:
             self.type(key)
             with suppress(subprocess.TimeoutExpired):
-                self._child.wait(2)
+                self._child.wait(_PATIENCE)
         return self.ended()
 
     def _more(self, deadline: float) -> bool:

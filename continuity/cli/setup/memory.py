@@ -7,11 +7,13 @@ is gone when the block ends, whatever ends it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
+import click
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from msgspec.structs import replace
 
@@ -80,7 +82,7 @@ class Memory:
 
     def missing(self, project: str) -> tuple[Entity, ...] | None:
         """Return the types of which the project has no schema note; None if it could not be asked."""
-        return self._portal.call(self._missing, project)
+        return _waited(self._portal, lambda: self._missing(project))
 
     async def _missing(self, project: str) -> tuple[Entity, ...] | None:
         """A search that finds none is no proof, so each note's own address is read too."""
@@ -122,7 +124,7 @@ class Memory:
         Raises:
             JournalError: Nothing more was written.
         """
-        return self._portal.call(self._write, here, settings, wishes)
+        return _waited(self._portal, lambda: self._write(here, settings, wishes))
 
     async def _write(
         self, here: Here, settings: Settings, wishes: Sequence[Wish]
@@ -142,7 +144,8 @@ class Memory:
                 settled.append(None if kept is None else await noting.settle_now(desk, kept, seconds=seconds))
             return adhoc.path, settled
         finally:
-            await adhoc.close("setup")
+            with anyio.CancelScope(shield=True):
+                await adhoc.close("setup")
 
 
 class _Nobody:
@@ -163,8 +166,22 @@ def reached(here: Here, settings: Settings) -> Generator[Memory | Unreached]:
     with tempfile.TemporaryDirectory(prefix="continuity-setup-") as nowhere, start_blocking_portal() as portal:
         elsewhere = replace(spec, cwd=nowhere)
         with portal.wrap_async_context_manager(serving(elsewhere, START_SECONDS)) as link:
-            connection = portal.call(link.up, START_SECONDS)
+            connection = _waited(portal, lambda: link.up(START_SECONDS))
             yield Memory(portal, link, connection, elsewhere) if connection is not None else _unreached(link)
+
+
+def _waited[T](portal: BlockingPortal, job: Callable[[], Awaitable[T]]) -> T:
+    """Wait for `job` in the loop's thread. At Ctrl-C it is cancelled, and records what is known before it ends.
+
+    Raises:
+        click.Abort: At Ctrl-C. A KeyboardInterrupt that went on into the loop would end it before that.
+    """
+    future = portal.start_task_soon(job)
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        future.cancel()
+        raise click.Abort from None
 
 
 def _unreached(link: MemoryLink) -> Unreached:
