@@ -92,7 +92,8 @@ class Session:
             if self.runner.closed:
                 return  # the process ends, or another actor of this session takes over
             self._left = False
-            self._reason = reason
+            if not self.begun or reason != "reload" or self.desk.ledger is not None:  # nothing open is not reloaded
+                self._reason = reason
             self._want_server(at_once=True)
             with self._guarded():
                 if self.desk.ledger is not None:

@@ -203,6 +203,14 @@ async def test_ten_prompts_and_five_reloads_leave_one_brief(tmp_path: Path) -> N
         assert len(talk.events(BriefDelivered)) == 1
 
 
+async def test_a_reload_before_the_first_prompt_leaves_its_brief_due(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        furnish(process, tmp_path)
+        talk = await started(process)
+        await talk.session.start("reload")
+        assert TASK in await recalled(talk)
+
+
 async def test_two_sessions_of_one_process_have_each_its_brief(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         furnish(process, tmp_path)
