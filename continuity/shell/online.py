@@ -224,7 +224,8 @@ async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visit
     before, state = wanted.capture, wanted.left.states[wanted.item.branch]
     intent = await anyio.to_thread.run_sync(_intent, ledger.path, wanted.item)
     text = await ledger.journal.body(intent.metadata_sha256) if intent is not None else None
-    metadata = cast("dict[str, str]", json.loads(text)) if text is not None else {}
+    known = text is not None and before is not None and before.kind == "checkpoint"  # a note's are somebody's words
+    metadata = cast("dict[str, str]", json.loads(text)) if text is not None and known else {}
     told = _Told(metadata)
     if state.opened is None or before is None:
         raise CommandRejected("resolve", "no session ever opened this branch")
