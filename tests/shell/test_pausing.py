@@ -206,6 +206,31 @@ async def test_a_pause_that_cannot_be_recorded_holds_and_is_recorded_before_anyt
         assert not leaked(process, talk)
 
 
+async def test_a_transcript_has_every_message_but_those_off_the_record(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False, capture_transcript=True) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        await off(talk)
+        await talk.turn(CANARY, f"So {CANARY}")
+        await talk.settle()
+        await on(talk)
+        await talk.turn("Fill the lamp")
+        await talk.settle()
+        texts = [str(note["content"]) for note in process.memory.notes.values()]
+        assert [sum(words in text for text in texts) for words in ("Trim", "Fill", "Done.")] == [1, 1, 2]
+        assert (len(texts), leaked(process, talk)) == (4, False)
+
+
+async def test_a_restart_with_everything_on_disk_leaves_a_pause_as_it_is(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        await off(talk)
+        state = talk.state
+        again = replayed(talk.path)
+        assert (again.paused, again.paused_ms, again.off) == (True, state.paused_ms, state.off)
+
+
 async def test_asking_twice_is_told_and_recorded_once(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
