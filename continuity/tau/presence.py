@@ -113,7 +113,8 @@ def _session(session: Session, now_ms: int) -> list[str]:
             lines.append(f"  log          {desk.ledger.journal.log_bytes // 2**20} MB beside it: {PINNING}")
         lines.append(f"  last save    {_saved(state.checkpoint)}")
         lines += _unsettled(desk.ledger.states.values(), now_ms)
-        lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture")
+        waits = "; saved once a turn brings an answer" if state.gathered.unanswered else ""
+        lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture{waits}")
     return [*lines, f"  switches     {_switches(session)}"]
 
 

@@ -60,7 +60,9 @@ async def test_what_turns_without_an_answer_gathered_is_captured_with_the_next_a
     async with rig(tmp_path) as process:
         talk = await process.open()
         await failed(talk, "light the lamp")
+        assert "14 new characters since the last capture; saved once a turn brings an answer" in talk.page
         await talk.saved("and now?")
+        assert "saved once a turn brings an answer" not in talk.page
         (asked,) = process.mind.asked
         assert "light the lamp" in asked
         assert "and now?" in asked
