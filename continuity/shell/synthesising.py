@@ -16,7 +16,7 @@ from continuity.shell.clock import Clock
 from continuity.shell.desk import Desk, kept
 from continuity.shell.pausing import spoken
 from continuity.shell.ports import ModelFailed
-from continuity.shell.screening import screened
+from continuity.shell.screening import screened, screened_alone
 from continuity.state import Capture
 from journal.events import SynthesisAdvanced, SynthesisFailed, SynthesisFinished
 from journal.ids import BranchId
@@ -26,6 +26,9 @@ HANDOFF_LIMIT_CHARS = 40_000
 
 _UNSAID = frozenset({None, "body-missing"})
 """What a capture's code is when no failure of the model was told of."""
+
+MASKED_TOGETHER = 6
+"""Messages that are looked at to mask one of them: a key torn over messages is followed no further."""
 
 
 async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
@@ -108,7 +111,7 @@ class _Synthesis:
         after = Through(progress.through_entry, progress.through_offset) if progress else None
         focus = await self._desk.body(capture.focus_sha256)
         parts = tuple(handoff.chunks(masked, self._desk.settings.summary_chunk_chars, after=after))
-        newest = handoff.newest_request(masked)
+        newest = handoff.newest_request(masked) or await self._asked_before(messages[:covered])
         pace = _Pace(self._desk.clock, self._desk.settings.summary_timeout_seconds)
         with anyio.fail_after(self._desk.settings.summary_timeout_seconds):
             for number, part in enumerate(parts, start=1):
@@ -124,6 +127,14 @@ class _Synthesis:
             raise ModelFailed("nothing-to-read")
         await self._finish(prior)
         return True
+
+    async def _asked_before(self, messages: Sequence[PublicMessage]) -> str | None:
+        """Return what the user said last of what was read already: where only answers are new it governs still."""
+        asked = next((at for at in range(len(messages), 0, -1) if messages[at - 1].role == "user"), 0)
+        if not asked:
+            return None
+        alone, _ = await screened_alone(self._desk, messages[max(0, asked - MASKED_TOGETHER) : asked])
+        return handoff.newest_request([alone]) if alone is not None else None
 
     def _spoken(self, messages: Sequence[PublicMessage]) -> tuple[PublicMessage, ...]:
         return spoken(self._desk, self._branch, messages)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from continuity.handoff import INSTRUCTIONS
+from journal.events import CompactionStarted
 from tests.fakes.host import Conversation
 from tests.fakes.story import handoff_of
 from tests.fakes.transcript import Transcript
@@ -84,6 +85,21 @@ async def test_an_instruction_that_was_not_answered_any_more_is_the_newest_all_t
         await talk.session.request("quit")
         await talk.settle()
         assert newest_in(process.mind.asked[-1]) == NEWEST
+
+
+async def test_an_answer_alone_is_given_with_the_instruction_it_answers_masked_as_ever(tmp_path: Path) -> None:
+    async with rig(tmp_path, cadence=PATIENT) as process:
+        process.mind.answer = handoff_of
+        talk = await process.open()
+        await talk.prompt(f"{NEWEST} With password=hunter2hunter2.")
+        await talk.session.note(CompactionStarted(reason="overflow"))
+        await talk.settle()
+        await talk.session.settled(talk.conversation.assistant("Reviewed."), interrupted=False)
+        await talk.session.request("command")
+        await talk.settle()
+        asked = process.mind.asked[-1]
+        assert NEWEST not in asked.partition("The conversation, part 1:")[2]
+        assert newest_in(asked) == f"{NEWEST} With password=[masked:named-value]"
 
 
 async def test_what_a_compaction_was_asked_for_and_what_it_made_are_not_given(tmp_path: Path) -> None:
