@@ -302,7 +302,7 @@ def test_of_a_server_that_gives_no_answer_nothing_else_is_said(trouble: Trouble)
         ),
         (
             ASKED._replace(projects=(Project("main", "local"), Project("main", "cloud"), Project("team", "local"))),
-            {"source": "warn", "reads": "ok", "schemas": "ok"},
+            {"source": "fail", "reads": "ok", "schemas": "ok"},
         ),
         (ASKED._replace(schemas=None), {"source": "ok", "reads": "ok", "schemas": "warn"}),
         (ASKED._replace(schemas=frozenset({"task"})), {"source": "ok", "reads": "ok", "schemas": "warn"}),
@@ -312,6 +312,16 @@ def test_a_project_the_server_does_not_have_fails_where_it_is_written_to(
     asked: Asked, expected: dict[str, Word]
 ) -> None:
     assert answers(asked) == {"server": "ok", **expected}
+
+
+def test_of_several_projects_of_one_name_each_is_told_and_one_with_its_workspace_is_one() -> None:
+    cloud = (Project("main", "cloud", "ada/main"), Project("main", "cloud", "team/main"), Project("team", "local"))
+    (check,) = [each for each in checks(WELL._replace(asked=ASKED._replace(projects=cloud))) if each.name == "source"]
+    assert (check.result, check.found) == (
+        "fail", "main is there several times, so nothing is saved: ada/main (cloud), team/main (cloud)"
+    )  # fmt: skip
+    exact = WELL._replace(asked=ASKED._replace(projects=cloud), settings=SETTINGS._replace(project="team/main"))
+    assert {each.name: each.result for each in checks(exact)}["source"] == "ok"
 
 
 def test_without_a_project_no_server_is_asked_about_one() -> None:

@@ -47,16 +47,21 @@ def of_server(asked: Asked) -> Check:
 def of_project(name: str, known: Sequence[Project], *, writes: bool) -> Check:
     """Whether there is a project of this name, and where it lives."""
     label = "source" if writes else "reads"
-    sources = {project.source for project in known if project.name == name}
-    if not sources:
+    exact = {project for project in known if project.qualified == name}
+    named = exact or {project for project in known if project.name == name}
+    if not named:
         names = [project.name for project in known]
         close = get_close_matches(name, names, n=1) or [other for other in names if other.lower() == name.lower()]
         guess = f"did you mean {close[0]}? " if close else ""
         remedy = f"{guess}continuity setup shows all to choose from; `bm project add NAME PATH` makes one"
         return (failed if writes else warned)(label, f"the server has no project {name}", remedy)
-    if len(sources) > 1:
-        return warned(label, f"{name} is there several times, in different places", "give each a name of its own")
-    (source,) = sources
+    if len(named) > 1:
+        told = ", ".join(sorted(f"{project.qualified or project.name} ({project.source})" for project in named))
+        remedy = "name one of them with its workspace, or give each a name of its own"
+        return (failed if writes else warned)(
+            label, f"{name} is there several times{', so nothing is saved' if writes else ''}: {told}", remedy
+        )
+    source = named.pop().source
     if source == "local":
         return ok(label, f"{name} is local")
     where = "in the cloud" if source == "cloud" else "in a place the server does not tell"
@@ -65,7 +70,7 @@ def of_project(name: str, known: Sequence[Project], *, writes: bool) -> Check:
 
 def of_schemas(project: str, asked: Asked) -> Iterator[Check]:
     """Whether the schema notes are there; a search that finds none is no proof. Without a project there is no question."""
-    if asked.projects is not None and all(known.name != project for known in asked.projects):
+    if asked.projects is not None and not any(known.is_named(project) for known in asked.projects):
         return
     if asked.schemas is None:
         yield warned("schemas", f"{project} could not be searched for schema notes", "try again once it is indexed")

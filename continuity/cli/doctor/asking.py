@@ -46,8 +46,12 @@ async def ask(spec: ServerSpec, project: str | None, kept_in: Path, bounds: Boun
 async def _asked(connection: MemoryConnection, project: str | None, kept: Inventory | None, seconds: float) -> Asked:
     live = await connection.list_tools(seconds)
     projects = await notes.list_memory_projects(connection, seconds)
-    known = tuple(Project(each.name, each.source) for each in projects.projects) if projects.code is None else None
-    there = known is not None and any(each.name == project for each in known)
+    known = (
+        tuple(Project(each.name, each.source, each.qualified) for each in projects.projects)
+        if projects.code is None
+        else None
+    )
+    there = known is not None and any(each.is_named(project or "") for each in known)
     return Asked(
         server=connection.server,
         version=connection.version,

@@ -116,6 +116,12 @@ class Project(NamedTuple):
 
     name: str
     source: ProjectSource
+    qualified: str | None = None
+    """WORKSPACE/PROJECT, by which it is told from another of its name."""
+
+    def is_named(self, name: str) -> bool:
+        """Whether `name` may mean it."""
+        return name in (self.name, self.qualified)
 
 
 class Asked(NamedTuple):
