@@ -310,6 +310,21 @@ async def test_a_fork_stores_what_is_said_after_it_and_nothing_twice(tmp_path: P
         assert [one["metadata"]["number"] for one in notes(process)] == ["1", "2", "3", "4", "3", "4"]
 
 
+async def test_a_message_that_two_branches_share_is_passed_by_on_the_second(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path, **ALONE) as process:
+        talk = await process.open(conversation)
+        await talk.prompt("one")
+        shared = conversation.assistant("First, and more follows.")
+        await talk.session.settled(conversation.assistant("First, done."), interrupted=False)
+        await talk.settle()
+        conversation.go_to(shared)
+        await talk.turn("two", "Second.")
+        await talk.settle()
+        assert spoken(process) == ["one", "First, and more follows.", "First, done.", "two", "Second."]
+        assert recorded(talk.path, TranscriptPassed, 2) == [TranscriptPassed(through=shared, messages=1, withheld=0)]
+
+
 async def test_a_branch_that_is_left_with_messages_owed_still_has_them_stored(tmp_path: Path) -> None:
     conversation = Conversation()
     async with rig(tmp_path, **ALONE) as process:
