@@ -1,7 +1,8 @@
 """A session that is lived in this process, what of ours serves it, and what it left, boundary by boundary.
 
-The timeline it tells is exact and in order within each lane. Lanes are independent of each other by design, so how
-their rows mix is chance, and which of two came first is asserted where a promise says so.
+The timeline it tells is exact and in order within each lane, but for what was only read: how often memory is asked
+depends on what has come about by then. Lanes are independent of each other by design, so how their rows mix is chance
+too, and which of two came first is asserted where a promise says so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from continuity.shell.session import Session
 from continuity.tau.entries import BRIEF_TYPE
 from continuity.tau.resident import Resident, resident
 from journal.codec import TAGS
-from journal.events import Event
+from journal.events import CaptureProbed, Event, RecallAnswered, RecallFailed, RecallPlanned
 from journal.ids import BranchId, SessionId
 from journal.reader import open_reader
 from journal.row import Row
@@ -35,6 +36,8 @@ _LANES: Mapping[str, str] = {
     "memory": "memory",
 }
 """By the first word of an event's name; all others are the session's own."""
+
+_READ = (CaptureProbed, RecallAnswered, RecallFailed, RecallPlanned)
 
 _TOLD = (
     "reason",
@@ -159,7 +162,8 @@ class Timeline:
         with open_reader(path) as reader:
             for branch in reader.branches:
                 rows = [row for row in reader.verified(branch.branch) if row.branch == branch.branch]
-                yield from rows[self._seen[path, branch.branch] :]
+                new = rows[self._seen[path, branch.branch] :]
+                yield from (row for row in new if not isinstance(row.event, _READ))
                 self._seen[path, branch.branch] = len(rows)
 
 
