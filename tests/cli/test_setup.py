@@ -106,7 +106,8 @@ def enter_at_each(terminal: Terminal, *questions: str) -> None:
 
 
 CHECKOUT = ("coding work?", "Name of the repository", "Project of its notes")
-NEW = ("Project (", *CHECKOUT, "Leave it so?", "into Tau?", "Write them", "Write one small note", "Do it?")
+TAU = ("into Tau?", "four prompts")
+NEW = ("Project (", *CHECKOUT, "Leave it so?", *TAU, "Write them", "Write one small note", "Do it?")
 
 
 def test_a_new_user_needs_only_enter(desk: Desk, snapshot: SnapshotAssertion) -> None:
@@ -125,7 +126,7 @@ def test_enter_everywhere_changes_nothing_the_second_time(desk: Desk, snapshot: 
     desk.setup("--yes", "--project", "main", "--repository", "ada/one", "--schemas")
     before = desk.files()
     with desk.at_terminal() as terminal:
-        enter_at_each(terminal, "Project (", *CHECKOUT, "Leave it so?", "into Tau?", "Write one small note")
+        enter_at_each(terminal, "Project (", *CHECKOUT, "Leave it so?", *TAU, "Write one small note")
         assert terminal.ended() == 0
     assert desk.screen(terminal.shown) == snapshot
     assert desk.files() == before
@@ -155,7 +156,7 @@ def test_other_answers_are_taken(desk: Desk) -> None:
             terminal.answer(question, "n")
         terminal.answer("word for word", "y")
         terminal.answer("Recall", "n")
-        enter_at_each(terminal, "into Tau?", "Do it?")
+        enter_at_each(terminal, *TAU, "Do it?")
         assert terminal.ended() == 0
     switched = dict.fromkeys(("checkpoint_on_compact", "summarize_on_shutdown", "auto_recall"), False)
     assert desk.now == USUAL | {"cadence": "every", "capture_transcript": True} | switched
@@ -167,10 +168,23 @@ def test_a_project_that_is_not_there_is_asked_about_again(desk: Desk) -> None:
         terminal.answer("Project (", "mian")
         terminal.answer("Take that name all the same?")
         terminal.answer("Project (", "none")
-        enter_at_each(terminal, "Leave it so?", "into Tau?")
+        enter_at_each(terminal, "Leave it so?", *TAU)
         assert terminal.ended() == 0
     assert "no project mian; `bm project add mian PATH` makes it" in terminal.shown
     assert not desk.settings.exists()
+
+
+def test_the_skill_and_the_prompts_are_written_if_one_agrees_and_those_of_a_person_are_left(desk: Desk) -> None:
+    mine = desk.home / ".tau" / "prompts" / "memory-decide.md"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine\n")
+    desk.setup("--yes", "--project", "main", "--offline")
+    assert list(mine.parent.iterdir()) == [mine]
+    ran = desk.setup("--yes", "--project", "main", "--offline", "--skill")
+    skill = desk.home / ".tau" / "skills" / "continuity-memory" / "SKILL.md"
+    assert f"make {skill}" in ran.out
+    assert f"{skill}: written" in ran.out
+    assert (len(list(mine.parent.iterdir())), mine.read_text()) == (4, "mine\n")
 
 
 def test_without_a_server_a_person_may_go_on(desk: Desk) -> None:
@@ -180,7 +194,8 @@ def test_without_a_server_a_person_may_go_on(desk: Desk) -> None:
         terminal.answer("Go on without it?")
         terminal.answer("Project (", "thesis")
         enter_at_each(terminal, "Leave it so?")
-        terminal.answer("into Tau?", "n")
+        for question in TAU:
+            terminal.answer(question, "n")
         terminal.answer("Do it?")
         assert terminal.ended() == 0
     assert desk.now == {"project": "thesis"}
@@ -191,7 +206,7 @@ def test_the_compatible_file_is_begun_from_and_left_alone(desk: Desk) -> None:
     theirs.parent.mkdir(parents=True)
     theirs.write_text('{"project": "main", "unknown": 1, "recall_chars": 9000}')
     with desk.at_terminal("--general", "--offline") as terminal:
-        enter_at_each(terminal, "Begin with its values?", "Project (", "Leave it so?", "into Tau?", "Do it?")
+        enter_at_each(terminal, "Begin with its values?", "Project (", "Leave it so?", *TAU, "Do it?")
         assert terminal.ended() == 0
     assert "they mean nothing here: unknown." in terminal.shown
     assert desk.now == {"project": "main", "recall_chars": 9000}
@@ -210,7 +225,7 @@ def test_a_server_that_hangs_is_given_up_at_once_by_ctrl_c(desk: Desk) -> None:
 def test_a_note_under_way_at_ctrl_c_is_a_question_and_never_a_silence(desk: Desk) -> None:
     desk.fake.faults(write_note=["silent"])
     with desk.at_terminal("--general", "--no-schemas", "--verify") as terminal:
-        enter_at_each(terminal, "Project (", "Leave it so?", "into Tau?", "Do it?")
+        enter_at_each(terminal, "Project (", "Leave it so?", *TAU, "Do it?")
         while not desk.fake.calls()["write_note"]:
             assert terminal.alive
         assert terminal.ended_by("\x03") == 1

@@ -23,7 +23,7 @@ from tests.replay.kit import findings, run
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 
 ASKED = ("Project (", "coding work?", "Name of the repository", "Project of its notes", "Leave it so?")
-FIRST = (*ASKED, "into Tau?", "Write them", "Write one small note", "Do it?")
+FIRST = (*ASKED, "into Tau?", "four prompts", "Write them", "Write one small note", "Do it?")
 
 
 class Walked(NamedTuple):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         Ask where notes go, whether the checkout you stand in is coding work, and what is saved when. The memory server that
         the settings name is started for it, and ended. What would be changed is shown and asked about before anything is.
 
-        Of files it writes the settings, the extension's one file in Tau and the list of the server's tools; notes only if you
-        agree to each kind, never over another, and each with its intent in a journal first. Run it again whenever you
-        like: Enter at every question then keeps what is so.
+        Of files it writes the settings, the extension's one file in Tau, a skill and prompts for Tau if you agree, and the
+        list of the server's tools; notes only if you agree to each kind, never over another, and each with its intent in a
+        journal first. Run it again whenever you like: Enter at every question then keeps what is so.
 
         With --yes nobody is asked: what the options do not say stays as it is, and no note is written unasked. With
         --repository, --project is the project of that checkout too.
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--cadence", type=click.Choice(["gather", "every"]), help="Save as work gathers, or after every turn.")
 @click.option("--transcripts/--no-transcripts", default=None, help="Save each message too, as a note of its own.")
 @click.option("--schemas/--no-schemas", default=None, help="Write the schema notes that the project lacks.")
+@click.option("--skill/--no-skill", default=None, help="Put a skill and four prompts into Tau.")
 @click.option("--verify/--no-verify", default=None, help="Write one small note and read it back.")
 @click.option("--offline", is_flag=True, help="Start no server; names are taken unseen.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -56,6 +57,7 @@ def setup(
     cadence: Cadence | None,
     transcripts: bool | None,
     schemas: bool | None,
+    skill: bool | None,
     verify: bool | None,
     offline: bool,
     dry_run: bool,
@@ -74,6 +76,7 @@ def setup(
         general=general,
         cadence=cadence,
         transcripts=transcripts,
+        skill=skill,
         schemas=schemas,
         verify=verify,
         offline=offline,

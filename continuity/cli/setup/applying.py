@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from continuity.cli import shim
+from continuity.cli import guides, shim
 from continuity.cli.setup import file
 from continuity.cli.setup.facts import Before
 from continuity.cli.setup.memory import Memory, Wish
@@ -64,6 +64,18 @@ def extension(planned: Plan) -> int:
         say(f"error: {planned.shim.path}: {error.strerror}", "hint: `continuity install` tries again")
         return UNREADABLE
     out(f"{escaped(str(planned.shim.path))}: written; Tau loads it at its next start, or after /reload")
+    return SOUND
+
+
+def skill(planned: Plan) -> int:
+    """Write the skill and the prompts, if that was agreed to."""
+    for guide in planned.guides:
+        try:
+            guides.install(guide)
+        except OSError as error:
+            say(f"error: {guide.path}: {error.strerror}", "hint: `continuity install --skill` tries again")
+            return UNREADABLE
+        out(f"{escaped(str(guide.path))}: written")
     return SOUND
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from continuity.cli import shim
+from continuity.cli import guides, shim
 from continuity.cli.setup.checkout import Approved, Checkout
 from continuity.cli.setup.document import Document
 from continuity.memory.notes import ProjectInfo
@@ -67,6 +67,7 @@ class Flags(NamedTuple):
     verify: bool | None = None
     cadence: Cadence | None = None
     transcripts: bool | None = None
+    skill: bool | None = None
 
 
 class Served(NamedTuple):
@@ -87,5 +88,7 @@ class Before(NamedTuple):
     kept: Kept
     work: Work
     shim: shim.Plan
+    guides: tuple[guides.Step, ...]
+    """The skill and the prompts, each with what is there in its place."""
     first: bool
     """There is no file of ours yet: then what makes sense is suggested; later what is so is kept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from continuity.cli import shim
+from continuity.cli import guides, shim
 from continuity.cli.setup.checkout import Approved, checkout_of
 from continuity.cli.setup.document import Repeated, known, parsed
 from continuity.cli.setup.facts import Before, Here, Kept, Work
@@ -18,7 +18,7 @@ def before(here: Here, packages: Path, root: Path | None = None) -> Before:
 
     Raises:
         SettingsError: The settings cannot be used, so they cannot be changed without losing something.
-        OSError: The extension's file cannot be looked at.
+        OSError: The extension's file, the skill or a prompt cannot be looked at.
     """
     kept = settings_of(here)
     return Before(
@@ -26,6 +26,7 @@ def before(here: Here, packages: Path, root: Path | None = None) -> Before:
         kept=kept,
         work=work_in(here, kept.settings, root),
         shim=shim.plan(here.places.shim, packages),
+        guides=guides.plan(here.places.tau_home),
         first=kept.text is None,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from continuity.cli.guides import Step as Guide
 from continuity.cli.setup.document import Wanted, changed, difference, is_laid_out, laid_out
 from continuity.cli.setup.facts import Before, Kept
 from continuity.cli.shim import Plan as Shim
@@ -23,6 +24,7 @@ class Extras(NamedTuple):
     verify: str | None = None
     """The project in which a note is to be written and read."""
     shim: bool = False
+    skill: bool = False
 
 
 class Plan(NamedTuple):
@@ -36,6 +38,8 @@ class Plan(NamedTuple):
     """The file's own line breaks and indents are not kept."""
     extras: Extras
     shim: Shim | None
+    guides: tuple[Guide, ...]
+    """The skill and the prompts that are to be written."""
 
     @property
     def empty(self) -> bool:
@@ -49,13 +53,15 @@ def plan(known: Before, wanted: Wanted, extras: Extras) -> Plan:
     after = changed(kept.document, kept.settings, wanted)
     same = after == (kept.document if kept.text is not None else {})
     shim = known.shim if extras.shim and known.shim.standing in ("absent", "outdated") else None
+    guides = tuple(guide for guide in known.guides if extras.skill and guide.wanted)
     return Plan(
         kept=kept,
         text=None if same else laid_out(after, kept.text),
         diff=() if same else difference(kept.document if kept.text is not None else None, after, str(kept.path)),
         laid_out_anew=not same and kept.text is not None and not is_laid_out(kept.text),
-        extras=extras._replace(shim=shim is not None),
+        extras=extras._replace(shim=shim is not None, skill=bool(guides)),
         shim=shim,
+        guides=guides,
     )
 
 
@@ -70,6 +76,8 @@ def lines(planned: Plan) -> Iterator[str]:
     if planned.shim is not None:
         verb = "make" if planned.shim.standing == "absent" else "renew"
         yield f"{verb} {escaped(str(planned.shim.path))}, by which Tau loads Continuity"
+    for guide in planned.guides:
+        yield f"{'make' if guide.standing == 'absent' else 'renew'} {escaped(str(guide.path))}"
     for project, entities in planned.extras.schemas:
         count = f"{len(entities)} schema note{'s' if len(entities) > 1 else ''}"
         yield f"write {count} into folder {SCHEMA_FOLDER} of {escaped(project)}: {', '.join(entities)}"

@@ -284,6 +284,21 @@ def verify(asker: Asker, target: str, flags: Flags) -> bool:
     return asker.confirm(question, given=flags.verify, now=False, suggested=True)
 
 
+def skill(asker: Asker, before: Before, flags: Flags) -> bool:
+    """Whether Tau gets the skill and the prompts; what somebody wrote or edited there is never written over."""
+    wanted = [guide for guide in before.guides if guide.wanted]
+    if not wanted:
+        return False
+    renewed = all(guide.standing == "outdated" for guide in wanted)
+    asker.tell("")
+    question = (
+        "Renew the skill and the prompts in Tau?"
+        if renewed
+        else "Give Tau's agent a skill on how to use memory, and you four prompts (/memory-resume and others)?"
+    )
+    return asker.confirm(question, given=flags.skill, now=False, suggested=True)
+
+
 def shim(asker: Asker, before: Before) -> bool:
     """Whether the file by which Tau loads us is to be made or renewed; one that is not ours never is."""
     planned = before.shim
