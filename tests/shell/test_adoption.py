@@ -156,6 +156,8 @@ async def test_work_that_went_on_on_another_machine_is_known_on_both(tmp_path: P
         (adopted,) = talk.events(ReceiptAdopted)
         assert (adopted.source_tip, adopted.origin) == (saved, "session")
         assert talk.state == replayed(talk.path)
+        await talk.session.request("command")  # a prompt without an answer is no reason by itself
+        await talk.settle()
         (asked,) = here.mind.asked
         assert OIL in asked
         assert "I leave again" in asked
