@@ -232,6 +232,7 @@ def test_a_note_under_way_at_ctrl_c_is_a_question_and_never_a_silence(desk: Desk
     assert "see `continuity unproven`" in terminal.shown
     (left,) = run("unproven", "--json", env=desk.environ).json
     assert (left["kind"], left["status"], left["live"]) == ("note", "in_doubt", False)
+    assert "session-closed" in run("log", left["path"], "-n", "1", env=desk.environ).out
     assert servers(desk) == []
 
 

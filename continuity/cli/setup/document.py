@@ -15,7 +15,6 @@ type Document = dict[str, Any]
 
 _LAYOUTS = (2, 4, "\t")
 _HIDDEN = "(not shown)"
-_USUAL: Mapping[str, Any] = Settings().model_dump(mode="json")
 
 
 class Coding(NamedTuple):
@@ -72,20 +71,15 @@ def known(document: Document) -> Document:
 
 
 def changed(document: Document, settings: Settings, wanted: Wanted) -> Document:
-    """Return `document`, whose meaning is `settings`, as it is wanted: a key that means the same already is not touched."""
-    made = copy.deepcopy(document)
-    for key, value in wanted.keys.items():
-        if value != settings.model_dump(mode="json")[key]:
-            _put(made, key, value, _USUAL[key])
+    """Return `document`, whose meaning is `settings`, as it is wanted.
+
+    A key that means the same already is not touched, so one at its default is written only where the person wrote it.
+    """
+    made, now = copy.deepcopy(document), settings.model_dump(mode="json")
+    made |= {key: value for key, value in wanted.keys.items() if value != now[key]}
     if wanted.coding is not None:
         _file(made, settings, wanted.coding)
     return made
-
-
-def _put(document: Document, key: str, value: object, usual: object) -> None:
-    """Set a key; one at its default is written only where the person wrote the key."""
-    if key in document or value != usual:
-        document[key] = value
 
 
 def _file(document: Document, settings: Settings, coding: Coding) -> None:
