@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import anyio
@@ -11,6 +12,8 @@ import pytest
 from continuity.shell.ports import NoticeLevel
 from continuity.tau.resident import Resident, resident
 from journal.ids import SessionId
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import lived
 from tests.fakes.scenario import Scenario, until
 from tests.fakes.scripted_model import Request
 from tests.fakes.story import Story, Turn, briefs_in
@@ -162,3 +165,16 @@ def test_print_mode_keeps_words_before_any_prompt_and_proves_it(scene: Scenario,
     assert "[extension:info] Kept in this session's journal" in ran.stderr
     assert "[extension:info] Note saved: tau/checkpoints/the-cistern-holds-40-days-of-water-" in ran.stderr
     assert until(lambda: [path for path in scene.notes() if path.name.startswith("the-cistern")] or None, "its file")
+
+
+async def test_words_typed_just_before_quitting_are_stored(scene: Scenario, tmp_path: Path) -> None:
+    quick = FakeScenario(tmp_path, scene.model, exit_timeout_seconds=SECONDS)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in quick.home.environment().items():
+            patch.setenv(name, value)
+        patch.chdir(quick.home.cwd)
+        async with lived(quick) as one:
+            await one.prompt(TURNS[3].prompt)
+            await one.settle()
+            assert one.live.tau.handle_command(f"/bm-remember {WORDS}").message is None
+    assert sum(WORDS in str(note["content"]) for note in quick.memory.notes.values()) == 1
