@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from journal.events import CaptureBegun
+from journal.events import CaptureBegun, CompactionEnded, CompactionNoticed
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, lived, sound
-from tests.fakes.scripted_model import Json, ScriptedModel
+from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
 from tests.shell.rig import recorded
 
@@ -126,3 +126,28 @@ def with_a_role(line: Line) -> Line:
     body: Line = {name: line[name] for name in ("custom_type", "content", "display", "details") if name in line}
     rest = {name: value for name, value in line.items() if name not in body}
     return {**rest, "type": "message", "message": {"role": "custom", "timestamp": 1, **body}}
+
+
+async def test_a_compaction_that_an_overflow_forces_costs_one_checkpoint_with_the_prompt_in_it(
+    scene: FakeScenario, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = iter([Reply("maximum context length exceeded", status=400)])
+
+    def answer(body: Body) -> str | Reply:
+        asked = purpose_of(body) == "agent" and "mend the foghorn" in messages_of(body)[-1][1]
+        return next(refusals, "Mended.") if asked else Story()(body)
+
+    monkeypatch.setattr(model, "answer", answer)
+    scene.set(cadence={"characters": 1_000_000, "minutes": 600})
+    async with lived(scene) as one:
+        await one.prompt("x" * 60_000)
+        await one.prompt("y" * 60_000)
+        await one.prompt("mend the foghorn")
+        await one.settle()
+        await one.prompt("go on")
+        await one.settle()
+        begun = recorded(one.path(), CaptureBegun)
+        said = {e.id: getattr(e.message, "text", "") for e in await one.live.entries() if e.type == "message"}
+        assert [(each.reason, said[each.source_tip]) for each in begun] == [("compaction", "mend the foghorn")]
+        assert [ended.reason for ended in recorded(one.path(), CompactionEnded)] == ["overflow"]
+        assert len(recorded(one.path(), CompactionNoticed)) == 1
