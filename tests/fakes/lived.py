@@ -26,6 +26,7 @@ from journal.row import Row
 from replay.audit import audit
 from replay.session import mirrored
 from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.scenario import Scenario
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tau_session import LiveSession, live_session
 from tests.shell.rig import BOUND, until
@@ -57,7 +58,7 @@ _TOLD = (
 class Lived:
     """A session that is open, and what of ours serves it."""
 
-    def __init__(self, live: LiveSession, scene: FakeScenario) -> None:
+    def __init__(self, live: LiveSession, scene: FakeScenario | Scenario) -> None:
         self.live = live
         self.scene = scene
         self.serving: Resident = resident()
@@ -101,14 +102,16 @@ class Lived:
 
 
 @asynccontextmanager
-async def lived(scene: FakeScenario, session_id: str | None = None) -> AsyncGenerator[Lived]:
+async def lived(
+    scene: FakeScenario | Scenario, session_id: str | None = None, *, start: float = BOUND, within: float = 90
+) -> AsyncGenerator[Lived]:
     """Open a session, wait until the server is up, and quit at the end; nothing may have failed, also unseen."""
-    with anyio.fail_after(90):
+    with anyio.fail_after(within):
         async with live_session(scene.home, session_id=session_id) as live:
             made = Lived(live, scene)
             link = made.serving.link
             assert link is not None
-            assert await link.up(BOUND)
+            assert await link.up(start)
             yield made
             assert made.said("failure") is None
         assert not made.serving.owner.alive
