@@ -31,7 +31,8 @@ from typing import NamedTuple
 
 import anyio
 
-from continuity.commands import CommandRejected, Pause, Resolve, Resume
+from continuity.commands import CommandRejected, Resolve
+from continuity.due import MOST_OPEN_TRANSCRIPTS
 from continuity.evolve import fold
 from continuity.shell.settings import Cadence, Settings
 from continuity.state import Capture
@@ -91,6 +92,7 @@ class Story:
             summary_chunk_chars=1000,
             auto_recall=self.world.chance(0.6),
             keep_bodies=world.seed % 4 != 3,
+            capture_transcript=world.seed % 3 == 1,
             cadence=self.dice.choice(("every", "every", Cadence(characters=200, minutes=1))),
         )
         self._numbers = 0
@@ -180,6 +182,9 @@ class Story:
             for number, branch in mirror.branches.items():
                 for capture in branch.state.captures:
                     self._accounted(mirror, number, capture)
+                stuck = [one for one in branch.state.captures if one.kind == "transcript"]
+                if branch.state.behind and not branch.state.paused and len(stuck) < MOST_OPEN_TRANSCRIPTS:
+                    self.world.fail(f"branch {number} did not store all that was said on it")
 
     def _accounted(self, mirror: Mirror, branch: int, capture: Capture) -> None:
         """A write of ours that is there is confirmed or in conflict; one that can be proven absent is lost."""
@@ -491,7 +496,7 @@ async def paused(story: Story) -> None:
 async def _pause(story: Story, process: TauProcess) -> None:
     if process.session is not None:
         with suppress(CommandRejected, JournalError):
-            await process.session.desk.apply(Pause() if story.world.chance(0.5) else Resume())
+            await process.session.switch(off=story.world.chance(0.5), anchor=None)
 
 
 _CHANCES: dict[Act, int] = {
