@@ -41,7 +41,8 @@ FORMS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "in a string of JSON": ([json.dumps({"body": json.dumps({"api_key": PASSWORD})})], [PASSWORD]),
     "with its name in a header": ([f"Authorization: Basic {BASIC}"], [BASIC]),
     "one behind another": ([f"{TOKEN},ghp_{OTHER}"], [SECRET, OTHER]),
-    "one against another": ([f"{TOKEN} ghp_{OTHER}"], [SECRET, OTHER]),
+    "one beside another": ([f"{TOKEN} ghp_{OTHER}"], [SECRET, OTHER]),
+    "one against another": ([f"{TOKEN}ghp_{OTHER}"], [SECRET, OTHER]),
     "in an assignment": ([f"export DB_PASSWORD={PASSWORD} && make"], [PASSWORD]),
     "in an address": ([f"postgres://keeper:{PASSWORD}@db.example/notes"], [PASSWORD]),
     "in a command": ([f"curl -u keeper:{PASSWORD} https://example.org"], [PASSWORD]),
@@ -90,6 +91,22 @@ async def test_no_file_of_ours_holds_a_credential_in_whatever_form(tmp_path: Pat
         files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
         held = b"".join(path.read_bytes() for path in files)
     assert len(files) >= 2
+    assert [secret for secret in secrets if secret[:12].encode() in held] == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_no_more_than_four_characters_of_a_credential_come_back_in_a_brief(tmp_path: Path, form: str) -> None:
+    messages, secrets = FORMS[form]
+    async with rig(tmp_path) as process:
+        process.memory.put("tasks/foghorn.md", "\n".join(messages), type="task", status="active")
+        talk = await process.open()
+        prompted = await talk.prompt("go on")
+        assert prompted.brief is not None
+        await talk.session.delivered(prompted.brief)
+        brief = prompted.brief.brief.text
+        held = b"".join(path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
+    assert "[masked:" in brief
+    assert [piece for piece in pieces(secrets) if piece in brief] == []
     assert [secret for secret in secrets if secret[:12].encode() in held] == []
 
 
