@@ -28,7 +28,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     tasks: int = 20
     decisions: int = 20
-    prior_work: int = 30
+    prior_work: int = 10
+    prior_work_between: int = 4
     shown_prior_work: int = 5
     neighbourhood: int = 8
     shared: int = 10
@@ -53,6 +54,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     page_size: int = 10
     after_date: str | None = None
     timeframe: str | None = None
+    began: tuple[str | None, str | None] | None = None
+    """Only what sessions left that began after the first and before the second time; an open end is None."""
 
     @property
     def sha256(self) -> Sha256:
@@ -62,6 +65,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
                 *(self.name, self.kind, self.project, self.read_only, self.identifier, self.text),
                 *(list(self.note_types), [list(pair) for pair in self.filters]),
                 *(self.page_size, self.after_date, self.timeframe),
+                *([list(self.began)] if self.began is not None else []),
             ]
         )
 
@@ -216,6 +220,33 @@ def both_phases(ahead: Sequence[Answer], topic: Sequence[Answer]) -> tuple[Answe
     """Return the answers to what was asked ahead and to what was asked about the topic, in the order of the plan."""
     last = [answer for answer in ahead if answer.query.kind == "recent"]
     return (*(answer for answer in ahead if answer.query.kind != "recent"), *topic, *last)
+
+
+def unseen(answers: Sequence[Answer], cut: AbstractSet[str], limits: Limits | None = None) -> tuple[Query, ...]:
+    """Return the questions after prior work of sessions that no answer tells of; none where there are enough of them.
+
+    A long session fills a listing with its own notes. All of them say when it began, so others are found before, after
+    and between the beginnings that are known. `cut` are the questions whose listing left something out.
+    """
+    size = limits or Limits()
+    prior = [answer for answer in answers if answer.query.kind == "prior_work"]
+    read = [hit for answer in prior for hit in answer.hits if "type" in hit.metadata]
+    known = sorted({hit.metadata["started"] for hit in read if "started" in hit.metadata})
+    if not known or len({session_of(hit) for hit in read}) >= size.shown_prior_work:
+        return ()
+    return tuple(
+        msgspec.structs.replace(answer.query, began=gap, page_size=size.prior_work_between)
+        for answer in prior
+        if answer.query.name in cut
+        for gap in zip((None, *known), (*known, None), strict=True)
+    )
+
+
+def session_of(hit: Hit) -> str:
+    """Whose note it is, as far as it tells. Older agents name it `<host>_session_id`."""
+    told = hit.metadata
+    legacy = next((told[name] for name in sorted(told) if name.endswith("_session_id")), "")
+    return told.get("session_id") or legacy or hit.file_path
 
 
 def unread(answers: Sequence[Answer], *, known: AbstractSet[str] = frozenset()) -> tuple[Unread, ...]:

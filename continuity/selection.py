@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from continuity.profile import Profile
-from continuity.recall import STATUS, Answer, Hit, Limits, Query, QueryKind
+from continuity.recall import STATUS, Answer, Hit, Limits, Query, QueryKind, session_of
 
 type Label = Literal["", "local copy", "not found", "moved", "edited", "moved and edited", "withdrawn"]
 """What a reader must know about a note that is not simply what was confirmed."""
@@ -157,10 +157,8 @@ def _tells_of_a_session(query: Query, hit: Hit) -> bool:
 
 
 def _repeats(hit: Hit, sessions: set[str], most: int | None) -> str | None:
-    """Each session counts once, by its newest note. Older agents name it `<host>_session_id`."""
-    told = hit.metadata
-    legacy = next((told[name] for name in sorted(told) if name.endswith("_session_id")), "")
-    session = told.get("session_id") or legacy or hit.file_path
+    """Each session counts once, by its newest note."""
+    session = session_of(hit)
     if session in sessions:
         return "an older note of the same session"
     if most is not None and len(sessions) >= most:

@@ -229,7 +229,7 @@ async def search_notes(
     by_title: bool = False,
     by_words: bool = False,
     note_types: Sequence[str] = (),
-    metadata_filters: Mapping[str, str] | None = None,
+    metadata_filters: Object | None = None,
     page_size: int = 10,
     after_date: str | None = EPOCH_DATE,
 ) -> SearchResult:

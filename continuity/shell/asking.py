@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from continuity.memory import notes
+from continuity.memory.calls import Object
 from continuity.memory.search import Hit as Found
 from continuity.memory.search import SearchResult
 from continuity.privacy import mask
 from continuity.profile import Profile
-from continuity.recall import Answer, Hit, Query, Unread, is_text_of, unread, unrevised
+from continuity.recall import Answer, Hit, Query, Unread, is_text_of, unread, unrevised, unseen
 from continuity.selection import Item, Withheld, select
 from journal.events import RecallAnswered, RecallFailed
 from journal.events.recall import HitRef, QueryRef
@@ -22,8 +23,12 @@ from journal.ids import CaptureId
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
 
-MOST_READ = 24
+MOST_READ = 32
 """Notes read one by one for a brief, because their listing told too little of them."""
+
+MOST_ROUNDS = 4
+"""How often prior work of further sessions is looked for, and how many notes are read for it each time."""
+MOST_READ_BETWEEN = 16
 
 PATIENCE_SECONDS = 1.0
 """How long what could go on waits for what is slow; a server that is well answers a question in half of it."""
@@ -79,6 +84,7 @@ async def ask_all(connection: MemoryConnection, fetched: Fetched, seconds: float
             await answered.wait()
         await _read_unread(connection, fetched, seconds)
     await _read_unread(connection, fetched, seconds)
+    await _ask_older(connection, fetched, seconds)
 
 
 async def _ask_each(connection: MemoryConnection, fetched: Fetched, seconds: float, answered: anyio.Event) -> None:
@@ -88,10 +94,35 @@ async def _ask_each(connection: MemoryConnection, fetched: Fetched, seconds: flo
     answered.set()
 
 
-async def _read_unread(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
-    """Read what the answers so far say too little of, each note once and no more than `MOST_READ` in all."""
-    wanted = [note for note in unread(fetched.in_order) if note not in fetched.looked_at]
-    wanted = wanted[: MOST_READ - len(fetched.looked_at)]
+async def _ask_older(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
+    """Look for sessions that no listing of prior work told of, as long as there are new ones and too few."""
+    for _ in range(MOST_ROUNDS):
+        cut = {query.name for query in fetched.asked if not fetched.authoritative.get(query.name, True)}
+        between = unseen(fetched.in_order, cut)
+        if not between:
+            return
+        known = len(fetched.looked_at)
+        async with anyio.create_task_group() as group:
+            for query in between:
+                group.start_soon(_ask_between, connection, query, fetched, seconds)
+        await _read_unread(connection, fetched, seconds, known + MOST_READ_BETWEEN)
+        if len(fetched.looked_at) == known:
+            return
+
+
+async def _ask_between(connection: MemoryConnection, query: Query, fetched: Fetched, seconds: float) -> None:
+    """Add what it brings to the answer of the question it goes on with."""
+    result = await _asked(connection, query, seconds)
+    before = fetched.answers[query.name]
+    there = {hit.file_path for hit in before.hits}
+    new = [_known(hit, query, fetched) for hit in result.hits if hit.file_path not in there]
+    fetched.answers[query.name] = Answer(before.query, [*before.hits, *new])
+
+
+async def _read_unread(connection: MemoryConnection, fetched: Fetched, seconds: float, most: int = MOST_READ) -> None:
+    """Read what the answers so far say too little of, each note once and no more than `most` in the whole round."""
+    room = max(0, most - len(fetched.looked_at))
+    wanted = [note for note in unread(fetched.in_order) if note not in fetched.looked_at][:room]
     fetched.looked_at |= dict.fromkeys(wanted)
     async with anyio.create_task_group() as group:
         for note in wanted:
@@ -125,10 +156,16 @@ async def _asked(connection: MemoryConnection, query: Query, seconds: float) -> 
                 query=query.text,
                 by_words=query.text is not None,
                 note_types=query.note_types,
-                metadata_filters=dict(query.filters),
+                metadata_filters=_filters(query),
                 page_size=query.page_size,
                 after_date=query.after_date,
             )
+
+
+def _filters(query: Query) -> Object:
+    after, before = query.began or (None, None)
+    began = {operator: at for operator, at in (("$gt", after), ("$lt", before)) if at is not None}
+    return {**dict(query.filters), **({"started": began} if began else {})}
 
 
 async def _read(connection: MemoryConnection, wanted: Unread, fetched: Fetched, seconds: float) -> None:

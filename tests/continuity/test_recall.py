@@ -18,6 +18,7 @@ from continuity.recall import (
     to_ask,
     unread,
     unrevised,
+    unseen,
 )
 from continuity.selection import Item, Selection, select
 
@@ -80,7 +81,7 @@ def test_coding_work_asks_by_repository() -> None:
 def test_coding_work_asks_also_for_what_its_repository_has_without_a_branch() -> None:
     asked = planned(CODING)["prior-work-without-branch"]
     assert (asked.kind, asked.note_types, asked.filters) == ("prior_work", ("session",), (("scope", "ada/one"),))
-    assert (asked.page_size, asked.after_date) == (30, "1970-01-01")
+    assert (asked.page_size, asked.after_date) == (10, "1970-01-01")
 
 
 def test_general_work_asks_by_scope_then_by_folder_and_for_what_changed() -> None:
@@ -376,6 +377,33 @@ def test_what_a_listing_does_not_tell_must_be_read() -> None:
         Answer(AROUND, [Note("p"), Note("")]),
     ]
     assert unread(answers, known=frozenset({"known"})) == (Unread("main", "silent"), Unread("main", "p"))
+
+
+def test_sessions_that_no_listing_told_of_are_looked_for_around_and_between_those_that_are_known() -> None:
+    notes = [session(f"n{n}", f"2026-02-0{n}", f"s{n % 2}", started=f"2026-01-0{1 + n % 2}") for n in range(1, 5)]
+    asked = unseen([Answer(PRIOR, notes), Answer(TASKS, [Note("t")])], {"prior-work", "tasks"})
+    assert [query.began for query in asked] == [
+        (None, "2026-01-01"),
+        ("2026-01-01", "2026-01-02"),
+        ("2026-01-02", None),
+    ]
+    assert {(query.name, query.filters, query.page_size) for query in asked} == {("prior-work", PRIOR.filters, 4)}
+    assert len({query.sha256 for query in (PRIOR, *asked)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("notes", "cut"),
+    [
+        ([session("a", "2026-02-01", "s", started="2026-01-01")], {"tasks"}),
+        ([session(f"n{n}", "2026-02-01", f"s{n}", started=f"2026-01-0{n}") for n in range(1, 6)], {"prior-work"}),
+        ([session("a", "2026-02-01", "s")], {"prior-work"}),
+        ([Note("unread", {"note_type": "coding_session", "started": "2026-01-01"})], {"prior-work"}),
+    ],
+)
+def test_no_session_is_looked_for_where_all_are_told_enough_are_known_or_none_says_when_it_began(
+    notes: list[Note], cut: set[str]
+) -> None:
+    assert unseen([Answer(PRIOR, notes)], cut) == ()
 
 
 def test_prior_work_is_read_from_each_question_in_turn() -> None:

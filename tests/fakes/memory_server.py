@@ -74,6 +74,10 @@ class FakeMemory:
         added = {path: _note(path, f"{content} {path}", frontmatter) for path in paths}
         _write_json(self.folder / "notes.json", self.notes | added)
 
+    def newest_first(self) -> None:
+        """List the notes put last first, as the real server does when it is given a date."""
+        _write_json(self.folder / "notes.json", dict(reversed(self.notes.items())))
+
     def move(self, path: str, to: str, *, forwarded: bool = True) -> None:
         """Move a note; `forwarded` leaves the old address answering, as the real server does."""
         notes = self.notes
@@ -290,7 +294,7 @@ class Server:
             n | {"type": "entity"}
             for path, n in self.fake.notes.items()
             if path in matches
-            and all(n["frontmatter"].get(k) == v for k, v in filters.items())
+            and all(_meets(n["frontmatter"].get(k), v) for k, v in filters.items())
             and (not kinds or n["frontmatter"].get("type", "note") in kinds)
         ]
         shown = [] if index in ("lag", "hidden") else found[: arguments.get("page_size", 10)]
@@ -311,6 +315,13 @@ class Server:
 
     def recent_activity(self, arguments: Record) -> Record:
         return _json_result([n | {"type": "entity"} for n in self.fake.notes.values()])
+
+
+def _meets(value: str | None, wanted: str | dict[str, str]) -> bool:
+    """Whether a field of a note's frontmatter is what a filter asks for: a value, or bounds."""
+    if isinstance(wanted, str):
+        return value == wanted
+    return value is not None and wanted.get("$gt", "") < value < wanted.get("$lt", "~")
 
 
 def _matching(query: str, notes: Record) -> set[str] | None:

@@ -18,7 +18,7 @@ from tests.fakes.other_agent import OtherAgent
 from tests.fakes.real_memory import SECONDS, RealMemory, real_memory
 from tests.shell.rig import Rig, Talk, rig
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 OURS, FOREIGN = "ada/one", "eve/other"
 TASK = "Mend the valve of the foghorn."
@@ -27,6 +27,8 @@ FOREIGN_TASK = "Grease the winch of the lifeboat."
 OLDER, NEWEST = "The lamp was trimmed at dusk.", "The lamp was trimmed at dawn."
 UNBRANCHED = "The tower was surveyed before anything was built."
 SCOPED, BY_FOLDER = "The thesis has a second chapter.", "The reading list was begun in this folder."
+LONG, LISTED = "A session that was saved often, time", 10
+"""It fills the listing of prior work with its own notes."""
 SECRET = "zanzibar"
 """Stands in the foreign checkpoints and nowhere else."""
 
@@ -42,13 +44,18 @@ def told(number: int, **metadata: str) -> dict[str, str]:
 def write(home: BasicMemoryHome, folder: str) -> None:
     """What the other agent leaves, by its own hand and with fields of its own."""
     with OtherAgent(home) as agent:
+        legacy = {"claude_session_id": "c1", "repository": OURS, "cwd": "/elsewhere"}
+        agent.write("coding_session", "Older", OLDER, folder="one", **told(1, **legacy))
+        agent.write("coding_session", "Newest", NEWEST, folder="one", **told(2, **legacy))
+        for number in range(LISTED + 2):
+            text = f"{LONG} {number}"
+            agent.write(
+                "coding_session", f"Long {number:02}", text, folder="one", **told(9, **legacy, session_id="long")
+            )
         agent.write("task", "Valve", TASK, folder="tasks", status="active")
         agent.write("task", "Winch", FOREIGN_TASK, folder="tasks", status="active", repository=FOREIGN)
         agent.write("decision", "Oil", DECISION, folder="decisions", status="open", repository=FOREIGN)
         agent.write("task", "Done", "Paint the door.", folder="tasks", status="done")
-        legacy = {"claude_session_id": "c1", "repository": OURS, "cwd": "/elsewhere"}
-        agent.write("coding_session", "Older", OLDER, folder="one", **told(1, **legacy))
-        agent.write("coding_session", "Newest", NEWEST, folder="one", **told(2, **legacy))
         agent.write("session", "Unbranched", UNBRANCHED, folder="one", **told(3, scope=OURS, session_id="u"))
         agent.write("session", "Thesis", SCOPED, folder="notes", **told(4, scope="thesis", session_id="t"))
         agent.write("session", "Reading", BY_FOLDER, folder="notes", **told(5, cwd=folder, session_id="r"))
@@ -94,6 +101,7 @@ async def seen(memory: RealMemory, root: Path, name: str, *, coding: bool) -> Se
 async def test_a_repositorys_own_work_is_recalled_whoever_wrote_it(memory: RealMemory, root: Path) -> None:
     brief, _ = await seen(memory, root, "own", coding=True)
     assert [text for text in (TASK, DECISION, NEWEST, UNBRANCHED) if text not in brief] == []
+    assert brief.count(LONG) == 1
     assert [text for text in (OLDER, "Paint the door", SCOPED, BY_FOLDER) if text in brief] == []
 
 
@@ -112,8 +120,8 @@ async def test_general_work_recalls_its_scope_and_its_folder_and_no_repositorys_
 ) -> None:
     brief, came = await seen(memory, root, "general", coding=False)
     assert [text for text in (TASK, DECISION, FOREIGN_TASK, SCOPED, BY_FOLDER) if text not in brief] == []
-    assert [text for text in (SECRET, OLDER, NEWEST, UNBRANCHED) if text in brief] == []
-    assert {"other/zanzibar 6.md", "other/zanzibar 7.md", "one/Newest.md"} <= came["recent"]
+    assert [text for text in (SECRET, LONG, OLDER, NEWEST, UNBRANCHED) if text in brief] == []
+    assert {"other/zanzibar 6.md", "other/zanzibar 7.md", f"one/Long {LISTED + 1}.md"} <= came["recent"]
 
 
 async def test_a_link_leads_to_no_checkpoint_of_another_repository(memory: RealMemory, root: Path) -> None:

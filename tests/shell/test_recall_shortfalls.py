@@ -190,6 +190,20 @@ async def test_a_type_is_asked_for_as_a_type_and_a_question_without_words_from_t
         assert [a for a in asked if {"type", "note_type"} & set(a.get("metadata_filters", ()))] == []
 
 
+async def test_a_long_session_hides_no_other(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        for name, day, count in (("alpha", 2, 2), ("gamma", 4, 20), ("old", 1, 1), ("beta", 3, 40)):
+            told = {"type": "session", "scope": str(tmp_path / "work"), "session_id": name}
+            paths = [f"tau/{name}-{n:02}.md" for n in range(count)]
+            began = f"2026-01-0{day}"
+            process.memory.fill(paths, f"Of {name}:", **told, started=began, ended=f"{began}T12:00:00+00:00")
+        process.memory.newest_first()
+        brief = await recalled(await started(process))
+        assert [text for text in ("alpha", "beta", "gamma", "old") if f"Of {text}: tau/{text}-" not in brief] == []
+        assert brief.count("Of ") == 4
+        assert process.memory.calls()["read_note"] < 80
+
+
 async def test_ten_prompts_and_five_reloads_leave_one_brief(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         furnish(process, tmp_path)
