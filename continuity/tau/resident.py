@@ -236,10 +236,14 @@ class Resident:
 
     def _tell_unsaved(self, session: Session) -> None:
         if session.unsaved:
+            name = session.desk.session_id
+            what = f"saved when the session is resumed: tau --session {name}"
+            if session.pausing.paused:
+                what = f"from before it went off the record, and is saved after tau --session {name} and /bm-resume"
             self.presence.say(
-                f"unsaved:{session.desk.session_id}",
+                f"unsaved:{name}",
                 "Continuity: the newest work of this session is kept here and not known to be stored in memory. It is "
-                f"saved when the session is resumed: tau --session {session.desk.session_id}",
+                f"{what}",
                 "warning",
             )
 
