@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.memory_server import FakeMemory
 from tests.fakes.terminal import Terminal
 from tests.replay.kit import Ran, run
 
@@ -86,3 +87,28 @@ def test_a_real_terminal_gets_words_alone(environ: dict[str, str], words: tuple[
         assert terminal.ended() in (0, 1, 2, 3)
         assert terminal.shown
         assert dangerous(terminal.shown) == set()
+
+
+@pytest.mark.parametrize("key", ["\x04", "\n\n\n\n\n\n\n\n\x04"], ids=["at once", "after some answers"])
+def test_no_name_that_a_server_or_a_checkout_tells_acts_on_the_terminal_of_setup(
+    environ: dict[str, str], tmp_path: Path, key: str
+) -> None:
+    memory = FakeMemory(tmp_path / "server")
+    told = [{"name": name, "path": f"/{HOSTILE}", "source": HOSTILE, "is_default": False} for name in (HOSTILE, "main")]
+    memory.faults(projects=told)
+    command, args = memory.command
+    settings(environ, {"command": command, "args": args})
+    checkout_of(Path.cwd(), f"https://example.org/{HOSTILE}/lamp.git")
+    with Terminal("setup", env={**environ, "NO_COLOR": "1", "PYTHONUTF8": "1"}, cwd=Path.cwd()) as terminal:
+        terminal.until("Project (")
+        terminal.type(key)
+        terminal.ended_by("\x04")
+        assert "spoof" in terminal.shown
+        assert dangerous(terminal.shown) <= {"\x08"}  # the terminal's own echo takes back what it showed of a key
+
+
+def checkout_of(folder: Path, remote: str) -> None:
+    (folder / ".git" / "objects").mkdir(parents=True)
+    (folder / ".git" / "refs").mkdir()
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {json.dumps(remote)}\n')
