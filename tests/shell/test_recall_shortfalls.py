@@ -88,6 +88,17 @@ async def test_one_silent_question_keeps_no_other_answers_notes_from_being_read(
         assert [(one.name, one.error) for one in talk.events(RecallFailed)] == [("recent", "timeout")]
 
 
+async def test_notes_that_cannot_be_read_cost_themselves(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        furnish(process, tmp_path)
+        process.memory.faults(read_note=["rpc-error"])
+        talk = await started(process)
+        await talk.settle()
+        brief = await recalled(talk)
+        assert [text in brief for text in (TASK, DECISION, EARLIER)] == [True, True, False]
+        assert talk.events(RecallFailed) == []
+
+
 async def test_what_a_brief_is_made_without_is_named_once(tmp_path: Path) -> None:
     async with rig(tmp_path, timeout_seconds=1.0) as process:
         furnish(process, tmp_path)

@@ -121,7 +121,7 @@ async def test_a_silent_read_of_the_checkpoint_costs_neither_the_rest_nor_what_i
         assert label(text) == "local copy, not read from memory now"
 
 
-async def test_a_fresh_session_sees_its_conversation_and_is_not_told_it_again(tmp_path: Path) -> None:
+async def test_a_resumed_session_that_sees_its_conversation_is_not_told_it_again(tmp_path: Path) -> None:
     conversation = Conversation()
     async with rig(tmp_path) as process:
         process.memory.put("tasks/valve.md", TASK, type="task", status="active")
