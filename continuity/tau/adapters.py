@@ -15,7 +15,7 @@ from continuity.shell.recalling import Composed
 from continuity.tau.entries import Entry, Json, MessageKey, Parsed, material, public_messages, receipts_on
 from continuity.tau.entries import context_of as shown_of
 from continuity.tau.host import HostGone, Tau, Told, append_receipt, context_of, told_path
-from continuity.tau.model_call import ModelAnswer, ModelCall, ModelSnapshot, ModelUnavailable, summarize_by_host
+from continuity.tau.host.model_call import ModelAnswer, ModelCall, ModelSnapshot, ModelUnavailable, summarize_by_host
 from continuity.tau.session_file import SessionFile
 from journal.ids import EntryId, Sha256
 

@@ -14,7 +14,7 @@ from continuity.tau import host
 from continuity.tau.adapters import ToldSource, details_of
 from continuity.tau.entries import MessageKey
 from continuity.tau.host import Context, HostGone, Message, Reason, Tau
-from continuity.tau.insertion import Insertion
+from continuity.tau.host.insertion import Insertion
 from continuity.tau.resident import Configuration, Resident
 from journal.events import CompactionEnded, CompactionStarted
 from journal.events.lifecycle import CompactionReason, OpenReason

@@ -25,15 +25,15 @@ from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.commands import Run, register
 from continuity.tau.host import Tau, subscribe, when_quit, when_started
-from continuity.tau.insertion import Insertion
+from continuity.tau.host.insertion import Insertion
+from continuity.tau.host.model_call import is_lookup
+from continuity.tau.host.tools import ToolRun, register_tool
 from continuity.tau.last_command import last
-from continuity.tau.model_call import is_lookup
 from continuity.tau.pause_command import switch
 from continuity.tau.pending_command import pending
 from continuity.tau.presence import status
 from continuity.tau.remember_command import remembered
 from continuity.tau.resident import Configuration, Resident, resident
-from continuity.tau.tools import ToolRun, register_tool
 from continuity.tau.why_command import why
 from journal.disk import make_folder
 

@@ -35,8 +35,8 @@ from continuity.shell.unattended import Visitor
 from continuity.tau import host
 from continuity.tau.adapters import FileSource, HostMirror, HostModel, SessionModel, ToldSource
 from continuity.tau.host import Context, Tau
-from continuity.tau.insertion import Outstanding
-from continuity.tau.model_call import ModelCall, snapshot
+from continuity.tau.host.insertion import Outstanding
+from continuity.tau.host.model_call import ModelCall, snapshot
 from continuity.tau.presence import Presence
 from journal.events.lifecycle import Level
 from journal.ids import SessionId, WriterId

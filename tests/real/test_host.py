@@ -16,7 +16,7 @@ from tau_coding.extensions import ExtensionAPI
 from continuity.tau import host
 from continuity.tau.entries import BRIEF_TYPE, Entry, Json, context_of, public_messages, receipts_on
 from continuity.tau.host import Context, Message, Reason, Tau
-from continuity.tau.insertion import Insertion, Outstanding
+from continuity.tau.host.insertion import Insertion, Outstanding
 from continuity.tau.session_file import ActivePath, SessionFile
 from journal.ids import EntryId
 from tests.fakes.scripted_model import KEY_ENV, Body, Reply, ScriptedModel, default_answer, messages_of, purpose_of

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from tau_coding.extensions import ExtensionAPI
 
-from continuity.tau.model_call import ModelCall, ModelSnapshot, ModelUnavailable, is_lookup, snapshot
+from continuity.tau.host.model_call import ModelCall, ModelSnapshot, ModelUnavailable, is_lookup, snapshot
 from tests.fakes.scripted_model import KEY_ENV, Reply, ScriptedModel
 from tests.fakes.tau_home import TauHome, make_tau_home
 from tests.fakes.tau_session import LiveSession, live_session

@@ -12,7 +12,7 @@ from tau_coding.extensions import ExtensionAPI
 
 from continuity.memory.tools import ImageBlock, TextBlock, ToolReply, ToolSpec
 from continuity.tau.entries import Json
-from continuity.tau.tools import ToolRun, register_tool
+from continuity.tau.host.tools import ToolRun, register_tool
 from tests.fakes.scripted_model import KEY_ENV, Body, Reply, ScriptedModel, default_answer, messages_of, purpose_of
 from tests.fakes.tau_home import TauHome, make_tau_home
 from tests.fakes.tau_session import live_session

@@ -163,7 +163,7 @@ async def test_a_boundary_sees_the_path_that_was_told_at_it(source: FileSource) 
 async def test_what_was_taken_from_a_host_once_is_not_translated_again(source: FileSource) -> None:
     told = Told(entries_of(source))
     assert len(told.take({EntryId("i"), EntryId("u1")})) == 5
-    assert told.take(set()) == []
+    assert told.take(frozenset[EntryId]()) == []
 
 
 async def test_a_copy_that_a_repair_made_is_the_message_it_was(source: FileSource) -> None:

@@ -12,7 +12,7 @@ from tau_coding.extensions import SessionStartEvent
 
 from continuity.tau.entries import BRIEF_TYPE, Json, MessageKey
 from continuity.tau.host import HostGone, Message, Reason
-from continuity.tau.insertion import Insertion, Outstanding
+from continuity.tau.host.insertion import Insertion, Outstanding
 from tests.fakes.extension_api import FakeTau, context
 
 PROMPT = Message(MessageKey("user", "hello", 1))

@@ -25,7 +25,7 @@ OTHERS = (
     "continuity/cli/paths.py",
     "continuity/decide.py",
     "continuity/shell/runner.py",
-    "continuity/tau/host.py",
+    "continuity/tau/host/__init__.py",
     "journal/store.py",
     "replay/fold.py",
 )

@@ -102,7 +102,8 @@ def test_every_module_of_the_journal_that_opens_no_file_is_listed_as_pure() -> N
 
 
 def test_a_tree_that_keeps_to_the_directions_passes(tree: Tree) -> None:
-    tree.write("continuity.tau", "import continuity.shell")
+    tree.write("continuity.tau.boundaries", "import continuity.shell, continuity.tau.host")
+    tree.write("continuity.tau.host.tools", "import tau_agent, tau_coding")
     tree.write("continuity.shell", "import asyncio, time, continuity.memory")
     tree.write("continuity.memory", "import mcp, continuity.decide")
     tree.write("continuity.brief", "import continuity.recall, msgspec")
@@ -110,7 +111,7 @@ def test_a_tree_that_keeps_to_the_directions_passes(tree: Tree) -> None:
     tree.write("journal.store", "import aiosqlite, anyio, journal.chain")
     tree.write("replay.fold", "import continuity.evolve, sqlite3")
     done = tree.lint()
-    assert (done.returncode, done.stdout.rpartition("\n\n")[2]) == (0, "Contracts: 8 kept, 0 broken.\n"), done.stdout
+    assert (done.returncode, done.stdout.rpartition("\n\n")[2]) == (0, "Contracts: 9 kept, 0 broken.\n"), done.stdout
 
 
 @pytest.mark.parametrize(
@@ -182,6 +183,14 @@ def test_only_the_store_speaks_to_the_driver(tree: Tree) -> None:
     done = tree.lint()
     assert done.returncode == 1
     assert _missing(done.stdout, PACKAGES, ["aiosqlite"]) == []
+
+
+def test_only_the_door_to_tau_speaks_to_tau(tree: Tree) -> None:
+    for module in ("continuity.tau.boundaries", "continuity.cli", "journal.reader", "replay.fold"):
+        tree.write(module, "import tau_agent, tau_coding\n")
+    done = tree.lint()
+    assert done.returncode == 1
+    assert _missing(done.stdout, PACKAGES, ["tau_agent", "tau_coding"]) == []
 
 
 def test_of_the_journal_and_its_readers_only_the_store_is_asynchronous(tree: Tree) -> None:
