@@ -46,6 +46,7 @@ def state_text(view: StateView, state: State) -> str:
     if not view.pending:
         rows.append(("pending", "nothing"))
     rows += _unsaved(state)
+    rows += _off_the_record(state)
     rows.append(("recall", f"due: {escaped(recall.due)}" if recall.due else "nothing due"))
     if recall.brief_sha256 is not None:
         given = utc(recall.delivered_ms) if recall.delivered_ms else _NONE
@@ -62,6 +63,17 @@ def _unsaved(state: State) -> list[tuple[str, str]]:
     if state.gathered.characters or state.gathered.owed:
         rows.append(("unsaved", _gathered(state.gathered)))
     return rows
+
+
+def _off_the_record(state: State) -> list[tuple[str, str]]:
+    """Rows for what was said off the record: no later checkpoint and no transcript has it."""
+    ended = [
+        f"from {escaped(span.after or 'the beginning')} to {escaped(span.through)}"
+        for span in state.off
+        if span.through
+    ]
+    lasting = [f"since {utc(state.paused_ms)}, and still"] if state.paused else []
+    return [("" if number else "off record", text) for number, text in enumerate((*ended, *lasting))]
 
 
 def _waiting(capture: Capture) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from journal.events import CaptureRequested, Event, NoteEdited, NoteMoved, SynthesisFailed
+from journal.events import CaptureRequested, Event, NoteEdited, NoteMoved, Paused, Resumed, SynthesisFailed
 from replay.render import utc
 from tests.facts import (
     CAPTURE,
@@ -71,6 +71,14 @@ def test_a_conflict_is_pending_and_carries_the_address_and_the_time_of_its_inten
         "file_path": "tau/checkpoints/tau-checkpoint-cccc.md",
         "since_ms": story.rows[5].at_ms,
     }
+
+
+def test_what_is_off_the_record_is_told_with_where_it_ended_or_since_when_it_lasts(tmp_path: Path) -> None:
+    story = Recording().append(opened(), Paused(), tip="aa01").append(Resumed(), tip="bb02")
+    assert "off record  from aa01 to bb02\n" in run("state", story.write(tmp_path / "a.journal")).out
+    story.append(settled(10), Paused(), tip="cc03")
+    told = run("state", story.write(tmp_path / "b.journal")).out
+    assert f"off record  from aa01 to bb02\n            since {utc(story.rows[-1].at_ms)}, and still\n" in told
 
 
 def test_a_checkpoint_carries_its_labels(tmp_path: Path) -> None:
