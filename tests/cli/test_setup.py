@@ -20,7 +20,7 @@ from continuity.cli.setup.file import Moved, write
 from continuity.cli.setup.gather import work_in
 from continuity.notes import ENTITIES, schema_notes
 from continuity.places import places
-from continuity.shell.config import environment
+from continuity.shell.config import SettingsError, environment
 from continuity.shell.settings import RepositorySettings, Settings
 from tests.fakes.memory_server import FakeMemory
 from tests.fakes.terminal import Terminal
@@ -187,6 +187,17 @@ def test_the_skill_and_the_prompts_are_written_if_one_agrees_and_those_of_a_pers
     assert (len(list(mine.parent.iterdir())), mine.read_text()) == (4, "mine\n")
 
 
+def test_a_project_whose_name_no_setting_can_hold_is_not_taken_by_its_number(desk: Desk) -> None:
+    desk.fake.faults(projects=[{"name": "red\x1b[31m", "source": "local", "path": "/r"}])
+    with desk.at_terminal("--general", "--dry-run") as terminal:
+        terminal.answer("Project (", "1")
+        terminal.until("cannot be named in the settings")
+        terminal.answer("Project (", "none")
+        enter_at_each(terminal, "Leave it so?", *TAU)
+        assert terminal.ended() == 0
+    assert "\x1b" not in terminal.shown
+
+
 def test_without_a_server_a_person_may_go_on(desk: Desk) -> None:
     (desk.root / "bin" / "bm").unlink()
     with desk.at_terminal("--general") as terminal:
@@ -339,6 +350,15 @@ def test_a_file_that_is_rewritten_keeps_its_mode(desk: Desk) -> None:
     desk.settings.chmod(0o640)
     desk.setup("--yes", "--project", "main", "--offline")
     assert (desk.now, stat.S_IMODE(desk.settings.stat().st_mode)) == ({"scope": "x", "project": "main"}, 0o640)
+
+
+def test_what_would_be_no_settings_never_takes_the_files_place(desk: Desk) -> None:
+    desk.has(scope="x")
+    text = desk.settings.read_text()
+    with pytest.raises(SettingsError, match=r"continuity\.json: project: "):
+        write(Kept(desk.settings, text, {}, Settings()), '{"project": ""}')
+    assert [each.name for each in desk.settings.parent.iterdir()] == ["continuity.json"]
+    assert desk.settings.read_text() == text
 
 
 @pytest.mark.parametrize("read", [None, "{}\n"])

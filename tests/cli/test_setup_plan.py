@@ -155,5 +155,5 @@ def test_what_is_saved_when_is_told_in_a_line_each() -> None:
 
 @pytest.mark.parametrize("text", ["", " x", "a\nb", "x" * 201])
 def test_what_the_settings_would_refuse_is_no_name(text: str) -> None:
-    assert name_fault(text) == "a name is one line of 1 to 200 characters"
+    assert name_fault(text) == "a name is one line of 1 to 200 characters that can be read"
     assert name_fault("x" * 200) is None

@@ -49,7 +49,7 @@ def settings(planned: Plan) -> Settings:
     except OSError as error:
         fail(f"{path}: {error.strerror}", "nothing was written; make its folder writable", UNREADABLE)
     except SettingsError as error:
-        fail(str(error), "mend it; nothing else was done", UNREADABLE)
+        fail(str(error), "nothing was written; run `continuity setup` again", FINDINGS)
     out(f"{escaped(str(path))}: written")
     return now
 

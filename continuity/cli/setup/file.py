@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from continuity.cli.setup.facts import Kept
+from continuity.shell.config import SettingsError, read_settings
 from journal.disk import make_folder
 
 
@@ -18,6 +19,7 @@ def write(kept: Kept, text: str) -> None:
     """Put `text` in the place of what was read. A new file is its owner's alone; another keeps its mode.
 
     Raises:
+        SettingsError: It would be no settings; nothing was written.
         Moved: Somebody changed, made or removed it meanwhile.
         OSError: Nothing was written.
     """
@@ -30,12 +32,21 @@ def write(kept: Kept, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        _read_back(draft, path)
         if kept.text is None:
             _appear(draft, path)
         else:
             _replace(draft, path, kept.text)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _read_back(draft: Path, path: Path) -> None:
+    """Let nothing take the file's place that could not be read there."""
+    try:
+        read_settings(draft, ours=True)
+    except SettingsError as error:
+        raise SettingsError(path, error.key, error.remedy) from None
 
 
 def _appear(draft: Path, path: Path) -> None:

@@ -27,7 +27,7 @@ def name_fault(text: str) -> str | None:
     try:
         _NAME.validate_python(text)
     except ValidationError:
-        return "a name is one line of 1 to 200 characters"
+        return "a name is one line of 1 to 200 characters that can be read"
     return None
 
 
@@ -85,6 +85,9 @@ def project(
         name = numbered(answer, known.names or ()) if typed else answer
         if name == NONE and NONE not in (known.names or ()):
             return None
+        if (wrong := name_fault(name)) is not None:
+            asker.tell(f"  It cannot be named in the settings: {wrong}.")
+            continue
         if known.names is None or known.has(name):
             return name
         if given is not None:
@@ -279,7 +282,8 @@ def schemas(asker: Asker, target: str, missing: tuple[Entity, ...] | None, flags
 
 def verify(asker: Asker, target: str, flags: Flags) -> bool:
     """Whether a note is to be written and read to see that it works."""
-    asker.tell("")
+    if flags.verify is None:
+        asker.tell("")
     question = f"Write one small note to {target} and read it back, to see that it works?"
     return asker.confirm(question, given=flags.verify, now=False, suggested=True)
 

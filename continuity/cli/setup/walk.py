@@ -126,7 +126,8 @@ def _planned(asker: Asker, before: Before, flags: Flags, memory: Memory | None, 
     if memory is not None:
         there = [each for each in dict.fromkeys((project, own)) if each is not None and known.has(each)]
         _can_be_written(flags, there)
-        asked = ((each, questions.schemas(asker, each, memory.missing(each), flags)) for each in there)
+        open_to = there if flags.schemas or (flags.schemas is None and not flags.yes) else []
+        asked = ((each, questions.schemas(asker, each, memory.missing(each), flags)) for each in open_to)
         extras = extras._replace(schemas=tuple((each, entities) for each, entities in asked if entities))
         if here in there:
             extras = extras._replace(verify=here if questions.verify(asker, str(here), flags) else None)
