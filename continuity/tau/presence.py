@@ -112,6 +112,8 @@ def _session(session: Session, now_ms: int) -> list[str]:
         if desk.ledger.journal.log_is_pinned:
             lines.append(f"  log          {desk.ledger.journal.log_bytes // 2**20} MB beside it: {PINNING}")
         lines.append(f"  last save    {_saved(state.checkpoint)}")
+        lines += [f"  last note    {_saved(state.noted)}"] if state.noted is not None else []
+        lines += ["  transcript   not all messages are stored yet"] if state.behind else []
         lines += _unsettled(desk.ledger.states.values(), now_ms)
         waits = "; saved once a turn brings an answer" if state.gathered.unanswered else ""
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture{waits}")
@@ -138,12 +140,12 @@ def _waiting_for(second: Second) -> str:
     return f"wait until {who} ends; what was said here is saved then, in a branch of its own if the two went apart"
 
 
-def _saved(checkpoint: Capture | None) -> str:
-    if checkpoint is None:
+def _saved(stored: Capture | None) -> str:
+    if stored is None:
         return "none on this branch yet"
-    labels = [name for name, on in (("moved", checkpoint.moved), ("edited since", checkpoint.edited)) if on]
-    proof = "a person accepted it" if checkpoint.accepted else f"evidence: {checkpoint.evidence or 'none'}"
-    return f"{checkpoint.path} ({', '.join([proof, *labels])})"
+    labels = [name for name, on in (("moved", stored.moved), ("edited since", stored.edited)) if on]
+    proof = "a person accepted it" if stored.accepted else f"evidence: {stored.evidence or 'none'}"
+    return f"{stored.path} ({', '.join([proof, *labels])})"
 
 
 def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:
@@ -155,7 +157,7 @@ def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:
 def _how_far(capture: Capture, now_ms: int) -> str:
     since = capture.intent.at_ms if capture.intent else capture.begun_ms
     minutes = max(0, now_ms - since) // 60_000
-    name = capture.path or f"checkpoint {capture.capture_id[:12]}"
+    name = capture.path or f"{capture.kind} {capture.capture_id[:12]}"
     unsent = {"begun": "not made yet and will be tried again", "ready": "ready and waits for memory"}
     status = unsent.get(capture.status) or capture.status.replace("_", " ")
     code = f" ({capture.code})" if capture.code else ""
@@ -168,6 +170,7 @@ def _switches(session: Session) -> str:
     named = (
         ("recall", settings.auto_recall),
         ("capture", settings.capture_knowledge),
+        ("transcript", settings.capture_transcript),
         ("at compaction", settings.checkpoint_on_compact),
         ("at exit", settings.summarize_on_shutdown),
     )

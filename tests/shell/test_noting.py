@@ -328,6 +328,18 @@ async def test_a_quit_waits_for_a_note_as_long_as_it_may(tmp_path: Path) -> None
     assert [one.drained for one in recorded(path, SessionClosed)] == [True]
 
 
+async def test_the_status_page_names_the_newest_note_and_one_that_waits(tmp_path: Path) -> None:
+    async with rig(tmp_path, **NEVER) as process:
+        talk = await began(process)
+        await kept(talk)
+        await talk.settle()
+        assert talk.state.noted is not None
+        assert f"  last note    {talk.state.noted.path} (evidence: answered)" in talk.page
+        await crash(process)
+        identity = await kept(talk, replace(LAMP, text="Gas."))
+        assert f"  not saved    note {identity[:12]} is ready and waits for memory since 0 min" in talk.page
+
+
 # -- without a session -------------------------------------------------------
 
 

@@ -391,6 +391,7 @@ async def test_at_a_quit_what_is_left_waits_for_the_next_start(tmp_path: Path) -
         with anyio.fail_after(5):
             assert not await talk.session.ending(0.2)
         assert talk.session.unsaved
+        assert "  transcript   not all messages are stored yet" in talk.page
         path = talk.path
         process.memory.release()
         await until(lambda: talk.events(WriteAnswered), "an answer")
