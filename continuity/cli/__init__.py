@@ -65,6 +65,7 @@ class _Commands(click.Group):
     help=helped(
         """
         continuity install --dry-run               what installing into Tau would do
+        continuity setup                           where notes go, and what is saved when
         continuity log SESSION.journal             what was recorded, newest first
         continuity audit SESSION.journal           what of it can be proven
         continuity unproven                        what is not settled, why, and what to do
