@@ -291,6 +291,15 @@ def test_a_script_gets_what_its_options_say_and_no_note_unasked(desk: Desk) -> N
     assert not places(desk.home / ".tau").shim.exists()
 
 
+def test_a_script_that_names_a_repository_where_there_is_no_checkout_is_refused(desk: Desk) -> None:
+    shutil.rmtree(desk.work / ".git")
+    words = ("--yes", "--offline", "--project", "main", "--repository", "ada/one")
+    assert (desk.setup(*words).code, desk.settings.exists()) == (1, False)
+    ran = desk.setup(*words, "--root", str(desk.work))
+    assert (ran.code, desk.now["repositories"][0]["root"]) == (0, str(desk.work))
+    assert "git finds no checkout" in ran.err
+
+
 def test_a_script_that_says_it_twice_changes_nothing(desk: Desk) -> None:
     words = ("--yes", "--project", "main", "--repository", "ada/one", "--cadence", "every", "--schemas")
     desk.setup(*words)

@@ -115,6 +115,10 @@ def coding(asker: Asker, before: Before, known: Projects, flags: Flags, usual: s
     work, settings = before.work, before.kept.settings
     _tell_work(asker, before)
     if work.root is None:
+        if flags.repository is not None:
+            fail(
+                "this folder is in no git checkout; nothing was written", "name the checkout with --root PATH", FINDINGS
+            )
         return None
     root, at = str(work.root), work.at
     entry = settings.repositories[at] if at is not None else None
