@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from continuity.capture import RECEIPT_NAMESPACE
 from journal.events import CheckpointReferenced, CompactionEnded, Event, WriteAnswered
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, Timeline, lived, sound
+from tests.fakes.lived import Lived, Timeline, briefs, lived, sound
 from tests.fakes.opened_files import opened_by_us, opened_files
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.story import Story, is_brief
@@ -127,6 +128,38 @@ async def test_a_compaction_waits_no_longer_than_its_bound_and_the_capture_goes_
         await one.settle()
         await one.prompt("go on")
         knows_all(model)
+
+
+async def test_a_compaction_interrupted_while_it_waits_leaves_its_capture_going_on(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    async with lived(scene) as one:
+        await worked(one)
+        with model.holding("synthesis"):
+            compaction = asyncio.ensure_future(one.live.tau.compact())
+            await anyio.to_thread.run_sync(model.wait_for, "synthesis")
+            compaction.cancel()
+            await asyncio.wait({compaction})
+        await one.settle()
+        assert compaction.cancelled()
+        assert [event.aborted for event in history(one) if isinstance(event, CompactionEnded)] == [True]
+        assert order(one, WriteAnswered) == [WriteAnswered]
+        await one.prompt("go on")
+        assert briefs(one.live) == []
+
+
+async def test_a_server_that_hangs_holds_up_a_compaction_and_a_prompt_no_longer_than_their_bounds(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    scene.set(recall_wait_seconds=0.5, compaction_wait_seconds=0.5, exit_timeout_seconds=0.5, timeout_seconds=60)
+    async with lived(scene) as one:
+        await worked(one)
+        scene.memory.faults(write_note=["wedge"])
+        with anyio.fail_after(20):  # a call may take 60
+            await one.live.tau.compact()
+            await one.prompt("go on")
+        assert order(one, WriteAnswered, CompactionEnded) == [CompactionEnded]
+        assert model.requests_for("agent")[-1].messages[-1][1] == "go on"
 
 
 # -- what is in the session ----------------------------------------------------
