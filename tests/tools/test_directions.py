@@ -96,7 +96,7 @@ def test_every_module_of_the_journal_that_opens_no_file_is_listed_as_pure() -> N
     modules = {f"journal.{path.stem}" for path in (ROOT / "journal").glob("*") if path.suffix == ".py" or path.is_dir()}
     opens_files = {
         f"journal.{name}"
-        for name in ("disk", "filesystem", "folders", "store", "lock", "reader", "integrity", "interchange")
+        for name in ("disk", "erasure", "filesystem", "folders", "store", "lock", "reader", "integrity", "interchange")
     }
     assert modules - opens_files - {"journal.__init__", "journal.__pycache__"} - set(sources) == set()
 
