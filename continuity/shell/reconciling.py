@@ -139,10 +139,10 @@ async def _address(ask: Questions, capture: Capture) -> tuple[Observation, ...]:
 async def _index_proven(ask: Questions, state: State, capture: Capture) -> bool:
     """The index must find a note known to be there; only then does its silence on another mean anything."""
     current = state.checkpoint
-    if current is not None and current.capture_id == capture.capture_id and ask.journal is not None:
+    if current is not None and current.capture_id != capture.capture_id and current.project == capture.project:
+        known: CaptureId | None = current.capture_id
+    elif ask.journal is not None:
         known = await anyio.to_thread.run_sync(confirmed_before, ask.journal, state.branch, capture)
-    elif current is not None and current.project == capture.project:
-        known = current.capture_id
     else:
         return False
     return known is not None and await probes.index_finds(ask.connection, capture.project, known, ask.seconds)

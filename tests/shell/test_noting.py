@@ -202,6 +202,25 @@ async def test_a_note_with_a_lost_answer_is_settled_by_reading_and_never_sent_ag
         assert len(sent(process)) == 1
 
 
+async def test_a_note_that_cannot_land_any_more_is_lost_though_there_never_was_a_checkpoint(tmp_path: Path) -> None:
+    async with rig(tmp_path, timeout_seconds=1.5, **NEVER) as process:
+        talk = await began(process)
+        await kept(talk)
+        await talk.settle()
+        process.memory.faults(write_note=["exit"])
+        identity = await kept(talk, replace(LAMP, text="Gas."))
+        await until(lambda: len(talk.events(WriteAnswered)) == 2, "an outcome")
+        process.memory.faults()
+        await process.link.up(10)
+        process.clock.advance(PROBE_SPACING_MS[-1])
+        talk.session.runner.wake()
+        await talk.settle()
+        assert talk.events(CaptureProbed)[-1].verdict == "absent_final"
+        lost = talk.state.live(identity)
+        assert lost is not None
+        assert (lost.status, len(sent(process))) == ("lost", 2)
+
+
 async def test_a_refused_note_is_shown_and_is_written_again_by_a_person_alone(tmp_path: Path) -> None:
     async with rig(tmp_path, **NEVER) as process:
         talk = await began(process)
