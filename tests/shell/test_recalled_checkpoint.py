@@ -131,6 +131,17 @@ async def test_a_resumed_session_that_sees_its_conversation_is_not_told_it_again
         assert KEPT not in await resumed(process, conversation)
 
 
+async def test_no_note_is_read_twice_for_one_brief(tmp_path: Path) -> None:
+    conversation = Conversation()
+    await worked(tmp_path, conversation, FIRST, SECOND)
+    async with rig(tmp_path) as process:
+        before = len(process.memory.requests())
+        await resumed(process, conversation)
+        asked = [request for request in process.memory.requests()[before:] if request["name"] == "read_note"]
+        paths = [request["params"]["arguments"]["identifier"] for request in asked]
+        assert sorted(paths) == sorted(set(paths)) == sorted(process.memory.notes)
+
+
 async def test_what_is_done_or_called_off_is_not_next_and_the_newest_request_stands_first(tmp_path: Path) -> None:
     conversation = Conversation()
     async with rig(tmp_path) as process:
