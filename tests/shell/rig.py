@@ -152,7 +152,12 @@ class Rig:
         return link
 
     def session(
-        self, conversation: Conversation, name: str = "session", *, after: Talk | anyio.Event | None = None
+        self,
+        conversation: Conversation,
+        name: str = "session",
+        *,
+        after: Talk | anyio.Event | None = None,
+        kind: type[Session] = Session,
     ) -> Talk:
         """Make a session's actor, in the place of the one `after` or once that is set; it has not started."""
         desk = Desk(
@@ -167,7 +172,7 @@ class Rig:
             voice=self.voice,
         )
         gone = after.session.gone if isinstance(after, Talk) else after
-        session = Session(desk, self.places, HOST, self.owner.spawn, after=gone)
+        session = kind(desk, self.places, HOST, self.owner.spawn, after=gone)
         self.owner.spawn("actor", session.runner.run, daemon=True)
         talk = Talk(session, conversation)
         self._talks.append(talk)

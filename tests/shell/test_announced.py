@@ -1,0 +1,148 @@
+"""What a host announces is acted on at once: a brief goes in once, a look makes no branch, a receipt follows its capture."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from continuity.shell.announced import AnnouncedSession
+from journal.events import BranchForked, CaptureBegun, CompactionEnded, CompactionStarted, WorkSettled, WriteAnswered
+from journal.ids import EntryId
+from tests.fakes.host import Conversation
+from tests.shell.rig import BOUND, Rig, Talk, rig
+
+PATIENT = {"characters": 100_000, "minutes": 60}
+STARTED, ENDED = CompactionStarted(reason="manual"), CompactionEnded(reason="manual", aborted=False)
+
+
+class Announced(Talk):
+    """A session of an announcing host, and what its host would pass on."""
+
+    def __init__(self, session: AnnouncedSession, conversation: Conversation) -> None:
+        super().__init__(session, conversation)
+        self.ours = session
+
+    async def compact(self, *, seconds: float = BOUND) -> str | None:
+        """A whole compaction; returns the brief that goes in at its end."""
+        await self.ours.compacting(STARTED, None, seconds)
+        self.conversation.compact()
+        composed = await self.ours.compacted(ENDED, None)
+        if composed is not None:
+            await self.session.delivered(composed)
+        return composed.brief.text if composed is not None else None
+
+
+@asynccontextmanager
+async def announced(root: Path, **settings: Any) -> AsyncGenerator[tuple[Rig, Announced]]:
+    async with rig(root, cadence=PATIENT, **settings) as process:
+        talk = process.session(Conversation(), kind=AnnouncedSession)
+        assert isinstance(talk.session, AnnouncedSession)
+        made = Announced(talk.session, talk.conversation)
+        await made.session.start("startup")
+        await process.link.up(BOUND)
+        await made.turn("what was said")
+        await made.settle()
+        yield process, made
+
+
+async def test_a_prompt_that_had_its_brief_before_it_gets_no_other(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (process, talk):
+        process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+        talk.conversation.compact()
+        await talk.session.note(ENDED)
+        composed = await talk.ours.asked(None, "go on")
+        assert composed is not None
+        assert composed.how == "appended"
+        assert (await talk.prompt("go on")).brief is None
+        assert (await talk.prompt("and on")).brief is not None  # it was never said to be delivered
+
+
+async def test_a_compaction_ends_with_what_it_folded(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (_, talk):
+        brief = await talk.compact()
+        assert brief is not None
+        assert "Wire the foghorn." in brief
+        assert (await talk.ours.asked(None, "go on")) is None
+
+
+async def test_what_is_not_saved_in_time_comes_with_the_next_prompt(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (process, talk):
+        process.mind.gate = anyio.Event()
+        assert await talk.compact(seconds=0.05) is None
+        process.mind.gate.set()
+        await talk.settle()
+        composed = await talk.ours.asked(None, "go on")
+        assert composed is not None
+        assert "Wire the foghorn." in composed.brief.text
+
+
+async def test_with_the_switch_off_a_compaction_waits_for_nothing(tmp_path: Path) -> None:
+    async with announced(tmp_path, checkpoint_on_compact=False) as (process, talk):
+        process.mind.gate = anyio.Event()
+        await talk.session.request("command")
+        await process.mind.arrived.wait()
+        with anyio.fail_after(5):
+            await talk.ours.compacting(STARTED, None, 60)
+        process.mind.gate.set()
+
+
+async def test_a_compaction_of_an_answered_turn_interrupts_nothing(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (_, talk):
+        talk.conversation.user("one more")
+        talk.conversation.assistant("Done.")
+        await talk.ours.compacting(STARTED, None, BOUND)
+        assert [settled.interrupted for settled in talk.events(WorkSettled)] == [False, False]
+
+
+async def test_a_move_in_the_tree_captures_what_is_left_and_makes_no_branch(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (_, talk):
+        left = talk.conversation.tip
+        talk.conversation.go_to(None)
+        await talk.ours.moved(None)
+        await talk.settle()
+        assert [(begun.reason, begun.source_tip) for begun in talk.events(CaptureBegun)] == [("left-branch", left)]
+        assert talk.session.desk.ledger is not None
+        assert list(talk.session.desk.ledger.states) == [1]
+
+
+async def test_coming_back_to_the_tip_captures_nothing(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (_, talk):
+        await talk.ours.moved(None)
+        await talk.settle()
+        assert talk.events(CaptureBegun) == []
+        assert talk.events(BranchForked) == []
+
+
+async def test_a_receipt_follows_its_capture_from_intent_to_answer(tmp_path: Path) -> None:
+    mirrored: list[tuple[object, object, EntryId]] = []
+
+    async def mirror(receipt: Mapping[str, str | int | None], tip: EntryId) -> bool:
+        mirrored.append((receipt["status"], receipt["file_path"], tip))
+        return True
+
+    async with announced(tmp_path) as (_, talk):
+        talk.session.desk.mirror = mirror
+        await talk.session.request("command")
+        await talk.settle()
+        (answered,) = talk.events(WriteAnswered)
+        tip = talk.conversation.tip
+        assert mirrored == [("pending", None, tip), ("confirmed", answered.file_path, tip)]
+
+
+async def test_a_refused_write_is_not_mirrored_as_stored(tmp_path: Path) -> None:
+    statuses: list[object] = []
+
+    async def mirror(receipt: Mapping[str, str | int | None], tip: EntryId) -> bool:
+        statuses.append(receipt["status"])
+        return True
+
+    async with announced(tmp_path) as (process, talk):
+        process.memory.faults(write_note=[{"code": "NOTE_LOCKED"}])
+        talk.session.desk.mirror = mirror
+        await talk.session.request("command")
+        await talk.settle()
+        assert statuses == ["pending"]
