@@ -49,6 +49,7 @@ async def test_escape_while_the_handoff_is_made_leaves_it_to_its_end(tmp_path: P
         await talk.turn(FIRST)
         with anyio.fail_after(BOUND):
             await process.mind.arrived.wait()
+        await talk.prompt("another, interrupted")
         await escaped(process, talk)
         process.mind.gate.set()
         await talk.settle()
