@@ -24,7 +24,9 @@ from journal.events import (
 )
 from journal.ids import CaptureId, Sha256
 from journal.row import FIRST_BRANCH
+from tests.facts import intended
 from tests.fakes.host import Conversation, failing
+from tests.journal.kit import record
 from tests.shell.calls import began
 from tests.shell.rig import Rig, Talk, crash, names, recorded, replayed, rig, until, unwritable
 
@@ -265,6 +267,21 @@ async def test_a_note_whose_text_was_erased_before_it_was_sent_is_let_go_and_tha
         await process.link.up(10)
         await talk.settle()
         assert [one.error for one in talk.events(SynthesisFailed)] == ["body-missing"]
+        assert (talk.state.captures, sent(process)) == ((), [])
+        assert "A note was not sent, and its text was erased" in str(process.voice.notices)
+
+
+async def test_a_note_that_was_sent_from_another_branch_is_let_go_and_not_sent_again(tmp_path: Path) -> None:
+    async with rig(tmp_path, **NEVER) as process:
+        talk = await began(process)
+        await crash(process)
+        identity = await kept(talk)
+        ledger, position = talk.session.desk.ledger, talk.state.position
+        assert ledger is not None
+        await ledger.journal.fork(FIRST_BRANCH, position, [record(intended(identity, kind="note"))])
+        await process.link.up(10)
+        await talk.settle()
+        assert [one.error for one in talk.events(SynthesisFailed)] == ["submitted-elsewhere"]
         assert (talk.state.captures, sent(process)) == ((), [])
 
 
