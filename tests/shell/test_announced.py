@@ -71,13 +71,14 @@ async def test_a_compaction_ends_with_what_it_folded(tmp_path: Path) -> None:
 
 async def test_what_is_not_saved_in_time_comes_with_the_next_prompt(tmp_path: Path) -> None:
     async with announced(tmp_path) as (process, talk):
+        process.memory.put("tasks/lamp.md", "Fill the lamp.", type="task", status="active")
         process.mind.gate = anyio.Event()
         assert await talk.compact(seconds=0.05) is None
         process.mind.gate.set()
         await talk.settle()
         composed = await talk.ours.asked(None, "go on")
         assert composed is not None
-        assert "Wire the foghorn." in composed.brief.text
+        assert [text in composed.brief.text for text in ("Wire the foghorn.", "Fill the lamp.")] == [True, True]
 
 
 async def test_with_the_switch_off_a_compaction_waits_for_nothing(tmp_path: Path) -> None:
