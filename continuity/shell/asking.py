@@ -170,11 +170,21 @@ def _filters(query: Query) -> Object:
 
 async def _read(connection: MemoryConnection, wanted: Unread, fetched: Fetched, seconds: float) -> None:
     read = await notes.read_note(connection, wanted.project, wanted.file_path, seconds)
+    if read.outcome == "missing":
+        _drop(wanted, fetched)
     if read.outcome != "found":
         return
     fetched.looked_at[wanted] = read
     for name, answer in fetched.answers.items():
         fetched.answers[name] = Answer(answer.query, [_known(hit, answer.query, fetched) for hit in answer.hits])
+
+
+def _drop(gone: Unread, fetched: Fetched) -> None:
+    """Forget a note that an index still lists and nobody can read any more."""
+    for name, answer in fetched.answers.items():
+        if answer.query.project == gone.project:
+            hits = [hit for hit in answer.hits if hit.file_path != gone.file_path]
+            fetched.answers[name] = Answer(answer.query, hits)
 
 
 def _known(hit: Hit, query: Query, fetched: Fetched) -> Hit:
@@ -197,7 +207,10 @@ def _filled(hit: Hit, read: notes.NoteRead) -> Hit:
 
 
 async def revise(connection: MemoryConnection, fetched: Fetched, seconds: float) -> None:
-    """Find out of which revision the texts are that listings told. No text changes: a note edited since has none."""
+    """Find out of which revision the texts are that listings told. No text changes: a note edited since has none.
+
+    A note that is gone goes out of the answers: its listing was stale.
+    """
     wanted = unrevised(fetched.in_order)[:MOST_READ]
     with anyio.move_on_after(seconds):
         async with anyio.create_task_group() as group:
@@ -207,6 +220,8 @@ async def revise(connection: MemoryConnection, fetched: Fetched, seconds: float)
 
 async def _revise(connection: MemoryConnection, wanted: Unread, fetched: Fetched, seconds: float) -> None:
     read = await notes.read_note(connection, wanted.project, wanted.file_path, seconds)
+    if read.outcome == "missing":
+        _drop(wanted, fetched)
     for name, answer in fetched.answers.items():
         if answer.query.project == wanted.project:
             hits = [_revised(hit, read) if hit.file_path == wanted.file_path else hit for hit in answer.hits]

@@ -14,6 +14,7 @@ before each request reads `faults.json`, which a test may rewrite at any time th
     projects     what list_memory_projects tells instead of the one there is
     index        "lag" (search finds nothing) | "required" (search answers with plain text)
                  | "hidden" (reads find nothing either, though writes meet what is there)
+    gone         paths of notes that searches still list and no read finds
     only         the projects that can be asked (any name is one otherwise)
 """
 
@@ -269,7 +270,9 @@ class Server:
     def read_note(self, arguments: Record) -> Record:
         wanted = arguments["identifier"]
         seen = () if self.faults().get("index") == "hidden" else self.fake.notes.values()
-        found = [n for n in seen if wanted in {n["file_path"], n["title"], n.get("was")}]
+        gone: list[str] = self.faults().get("gone", [])
+        here = [n for n in seen if n["file_path"] not in gone]
+        found = [n for n in here if wanted in {n["file_path"], n["title"], n.get("was")}]
         if len(found) > 1:
             return {"content": [_text(f"Ambiguous identifier '{wanted}' matches 2 notes")], "isError": True}
         if not found:

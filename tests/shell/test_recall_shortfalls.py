@@ -99,6 +99,17 @@ async def test_notes_that_cannot_be_read_cost_themselves(tmp_path: Path) -> None
         assert talk.events(RecallFailed) == []
 
 
+async def test_a_note_that_an_index_lists_and_nobody_can_read_costs_itself(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        furnish(process, tmp_path)
+        process.memory.put("tasks/stale.md", "Sell the foghorn.", type="task", status="active")
+        process.memory.faults(gone=["tasks/stale.md", "tau/earlier.md"])
+        talk = await started(process)
+        await talk.settle()
+        brief = await recalled(talk)
+        assert [text in brief for text in (TASK, DECISION, EARLIER, "Sell")] == [True, True, False, False]
+
+
 async def test_what_a_brief_is_made_without_is_named_once(tmp_path: Path) -> None:
     async with rig(tmp_path, timeout_seconds=1.0) as process:
         furnish(process, tmp_path)
