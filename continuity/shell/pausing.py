@@ -136,10 +136,17 @@ class Pausing:
         await self._desk.apply(command, tip=tip)
 
     async def _newest(self, anchor: object | None) -> EntryId | None:
-        """The newest public message up to `anchor`; before the first of this process, the one the journal knows."""
+        """The newest public message up to `anchor`; before the first of this process, the one the journal knows.
+
+        So it is too where the path has left that one: this branch's row is about this branch, and the one that is
+        entered gets its own when it is.
+        """
+        known = self._known
         if anchor is None and self._desk.ledger is not None:
-            return self._known
-        return (await self._desk.source.view(anchor)).tip
+            return known
+        view = await self._desk.source.view(anchor)
+        left = known is not None and all(message.entry_id != known for message in view.public)
+        return known if left else view.tip
 
     @property
     def _known(self) -> EntryId | None:

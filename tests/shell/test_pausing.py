@@ -147,6 +147,20 @@ async def test_a_branch_below_the_beginning_of_the_pause_is_off_the_record_too(t
         assert not leaked(process, talk)
 
 
+async def test_a_resume_from_another_place_in_the_tree_leaves_what_was_said_off_the_record(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        early = await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.turn(CANARY)
+        left = talk.conversation.tip
+        talk.conversation.go_to(early)  # a mere look: no prompt follows there
+        await on(talk)
+        talk.conversation.go_to(left)
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
 async def test_a_branch_from_within_a_pause_that_is_over_goes_on_the_record(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
