@@ -74,10 +74,6 @@ class Cadence(_Model):
     minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 10
 
 
-NOT_YET: tuple[str, ...] = ()
-"""Keys of the shared format, or decided ones, that nothing acts on so far."""
-
-
 class Settings(_Model):
     """All settings, complete. The first group is shared with Basic Memory's own Tau extension."""
 
@@ -118,11 +114,6 @@ class Settings(_Model):
         if len(set(roots)) < len(roots):
             raise PydanticCustomError("roots", "repositories: each root may be approved once")
         return self
-
-    def without_effect(self) -> tuple[str, ...]:
-        """Return the keys the user changed that are understood and do nothing yet; they are told so."""
-        usual = Settings()
-        return tuple(name for name in NOT_YET if getattr(self, name) != getattr(usual, name))
 
     def profile(self, cwd: Path, home: Path) -> Profile:
         """Return the profile of work in `cwd`. Symbolic links are followed, so a link to a checkout is the checkout."""

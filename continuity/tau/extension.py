@@ -62,9 +62,6 @@ def setup(tau: Tau) -> None:
     ignored = configured.loaded.ignored_keys
     if ignored:
         living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
-    idle = configured.loaded.settings.without_effect()
-    if idle:
-        living.presence.say("idle", f"Continuity does not act on these settings yet: {', '.join(idle)}.", "warning")
     for topic, text in _offer_tools(tau, living, boundaries, configured):
         living.presence.say(topic, text)
     subscribe(tau, boundaries)

@@ -52,7 +52,6 @@ SHIM = Shim(Path("/home/ada/.tau/extensions/continuity/extension.py"), HERE, "cu
 SETTINGS = Configured(
     path=Path("/home/ada/.tau/continuity.json"),
     ignored=(),
-    idle=(),
     cwd="/home/ada/one",
     kind="coding",
     repository="ada/one",
@@ -213,11 +212,10 @@ def test_a_load_that_was_not_tried_is_not_spoken_of() -> None:
         (SETTINGS, "ok", "continuity.json"),
         (SETTINGS._replace(path=None), "ok", "default"),
         (SETTINGS._replace(ignored=("a", "repositories.0.b")), "warn", "passed over: a, repositories.0.b"),
-        (SETTINGS._replace(idle=("keep_bodies",)), "warn", "without effect so far: keep_bodies"),
         (Fault("x: does not exist"), "fail", "does not exist"),
     ],
 )
-def test_settings_that_cannot_be_used_fail_and_keys_without_effect_are_named(
+def test_settings_that_cannot_be_used_fail_and_keys_that_were_passed_over_are_named(
     found: Configured | Fault, word: Word, says: str
 ) -> None:
     check = of_settings(found)

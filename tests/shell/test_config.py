@@ -276,8 +276,3 @@ def test_the_environment_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = dict(environment())
     monkeypatch.delenv("CONTINUITY_HOME")
     assert copy["CONTINUITY_HOME"] == "/state"
-
-
-def test_a_changed_key_that_nothing_acts_on_is_named() -> None:
-    assert Settings().without_effect() == ()
-    assert Settings(keep_bodies=False, retention_days=3).without_effect() == ()

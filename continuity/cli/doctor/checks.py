@@ -149,10 +149,6 @@ def of_settings(found: Configured | Fault) -> Check:
     where = str(found.path) if found.path is not None else "no file, so everything is at its default"
     if found.ignored:
         return warned("settings", f"{where}; passed over: {', '.join(found.ignored)}", "remove them, or mend the names")
-    if found.idle:
-        return warned(
-            "settings", f"{where}; without effect so far: {', '.join(found.idle)}", "nothing acts on them yet"
-        )
     return ok("settings", where)
 
 

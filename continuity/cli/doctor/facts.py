@@ -66,7 +66,6 @@ class Configured(NamedTuple):
 
     path: Path | None
     ignored: tuple[str, ...]
-    idle: tuple[str, ...]
     cwd: str
     kind: ProfileKind
     repository: str | None

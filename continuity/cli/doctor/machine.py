@@ -139,7 +139,6 @@ def configured(loaded: Loaded, here: Here) -> Configured:
     return Configured(
         path=loaded.path,
         ignored=loaded.ignored_keys,
-        idle=loaded.settings.without_effect(),
         cwd=str(here.cwd),
         kind=profile.kind,
         repository=profile.repository,
