@@ -1,4 +1,4 @@
-"""Twelve bugs to be put into the machine one at a time, each a change of a line or two that keeps its types.
+"""Thirteen bugs to be put into the machine one at a time, each a change of a line or two that keeps its types.
 
 A bug replaces the code of one function in place, so every module that imported
 it has it. Each names the promise it breaks and within how many seeds the
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from continuity import due, verdict
 from continuity.memory import notes
-from continuity.shell import capturing, reconciling
+from continuity.shell import capturing, pausing, reconciling
 from continuity.steps import captures, sessions, writes
 from tests.simulation.story import Played, play
 from tests.simulation.world import Mixture
@@ -135,6 +135,11 @@ BUGS = (
         ),
         {"late": 0.7, "lagging": 0.4},
         500,
+    ),
+    Bug(
+        "what was said off the record is read once it is over",
+        "6: only what a person lets be saved leaves the session",
+        ((pausing, "spoken", "state.off if state is not None else ()", "()"),),
     ),
 )
 

@@ -120,6 +120,8 @@ class Model:
     async def summarize(self, text: str, *, instructions: str, timeout: float) -> Said:
         await turn(self._world, self._actor, "ask model", 3.0)
         self._asked += 1
+        if any(words in text for words in self._world.off_the_record):
+            self._world.fail("the model read what was said off the record")
         handoff = self._handoff()
         if self._world.strikes("model"):
             handoff = await self._failed(handoff)

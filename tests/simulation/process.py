@@ -58,6 +58,9 @@ class TauProcess:
         self.sessions: dict[SessionId, Session] = {}
         self.sources: dict[SessionId, Source] = {}
         self.current: SessionId | None = None
+        self.spoke: set[SessionId] = set()
+        self.wishes: dict[SessionId, bool] = {}
+        """What the person asked for last, by session: to be off the record or on it."""
         self.gone = False
         ACTOR.set(self)
         self.voice = Voice(world, self)
@@ -109,10 +112,34 @@ class TauProcess:
         return session
 
     def append(self, kind: Kind, text: str = "", data: Mapping[str, object] | None = None) -> EntryId:
-        """The host persists an entry at the end of this process's path."""
+        """The host persists an entry at the end of this process's path; what is said off the record is marked."""
         source = self.source
+        if kind in ("user", "assistant"):
+            self.spoke.add(source.file.id)
+            text = self.world.marked(text) if self._off_the_record else text
         source.tip = source.file.append(source.tip, kind, text, data)
         return source.tip
+
+    @property
+    def _off_the_record(self) -> bool:
+        """The person was told that this session is, and has not asked for anything else since."""
+        session = self.session
+        ledger = session.desk.ledger if session is not None else None
+        wished = self.wishes.get(self.source.file.id, True)
+        return wished and ledger is not None and session is not None and session.pausing.paused and ledger.state.paused
+
+    def switch(self, *, off: bool) -> None:
+        """The person goes off the record or back on it."""
+        ACTOR.set(self)
+        session = self.session
+        if session is not None:
+            name = session.desk.session_id
+            self.wishes[name] = off
+            anchor = self.source.tip if name in self.spoke else None
+            self.owner.spawn("switch", partial(self._switched, session, off, anchor))
+
+    async def _switched(self, session: Session, off: bool, anchor: EntryId | None) -> None:
+        await session.switch(off=off, anchor=anchor)
 
     async def prompt(self, text: str) -> None:
         """A prompt is persisted, and the boundary is waited for, as the host does."""

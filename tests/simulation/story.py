@@ -487,16 +487,24 @@ async def _resolve(story: Story, process: TauProcess) -> None:
 
 
 async def paused(story: Story) -> None:
+    """A pause, or the end of one: mostly what is not so."""
     process = story.one
     if process.session is not None:
-        ACTOR.set(process)
-        process.owner.spawn("pause", partial(_pause, story, process))
+        process.switch(off=process.session.pausing.paused != story.world.chance(0.8))
 
 
-async def _pause(story: Story, process: TauProcess) -> None:
-    if process.session is not None:
-        with suppress(CommandRejected, JournalError):
-            await process.session.switch(off=story.world.chance(0.5), anchor=None)
+async def spoke_apart(story: Story) -> None:
+    """A pause, what is said in it, perhaps at another place in the tree, and its end; somebody may die meanwhile."""
+    process = story.one
+    process.switch(off=True)
+    for _ in range(story.dice.randrange(1, 3)):
+        if story.alive:
+            await turn_(story)
+        if story.alive and story.world.chance(0.3):
+            await moved_back(story)
+    if process.alive and process.current is not None:
+        process.switch(off=False)
+        await turn_(story)
 
 
 _CHANCES: dict[Act, int] = {
@@ -523,6 +531,7 @@ _CHANCES: dict[Act, int] = {
     answered_again: 4,
     person_decided: 5,
     paused: 2,
+    spoke_apart: 4,
 }
 _ACTS: tuple[Act, ...] = tuple(_CHANCES)
 _WEIGHTS = tuple(_CHANCES.values())

@@ -196,6 +196,7 @@ class Truth:
         """A journal is gone, and with it the account of what it sent."""
         for suffix in ("", "-wal", "-shm"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
+        self.world.off_the_record.clear()  # that they were is what the journal knew
         mirror = self.journals.pop(path)
         captures = {capture_id for _, capture_id in mirror.tracks}
         self.memory.forget(captures)

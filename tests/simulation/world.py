@@ -96,6 +96,8 @@ class World:
         self.calm = False
         """No more faults: what is left is to be settled."""
         self.broken: Broken | None = None
+        self.off_the_record: set[str] = set()
+        """Words that no model and no note may ever hold."""
         self._digest = hashlib.sha256()
         drawn = {fault: self._rate(fault) for fault in _FAULTS}
         self._rates = drawn if mixture is None else {fault: mixture.get(fault, 0.0) for fault in _FAULTS}
@@ -151,6 +153,13 @@ class World:
         self.tell(what)
         for watcher in self.watchers:
             watcher()
+
+    def marked(self, text: str) -> str:
+        """Return `text` with words of its own, said off the record."""
+        words = f"off the record {self.steps}-{len(self.off_the_record)}"
+        self.off_the_record.add(words)
+        self.counts["off the record"] += 1
+        return f"{text} {words}."
 
     def tell(self, what: str) -> None:
         line = f"{self.steps:6} {self.now:10.3f} {what}"
