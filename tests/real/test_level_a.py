@@ -12,15 +12,16 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.capture import RECEIPT_NAMESPACE
-from journal.events import CheckpointReferenced, CompactionEnded, Event, WriteAnswered
+from journal.events import CheckpointReferenced, CompactionEnded, Event, SynthesisFailed, WriteAnswered
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, Timeline, briefs, lived, sound
 from tests.fakes.opened_files import opened_by_us, opened_files
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import Reply, ScriptedModel
 from tests.fakes.story import Story, is_brief
 from tests.fakes.tau687 import announce
-from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, knows_all, said, worked
+from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, but_once, knows_all, said, worked
+from tests.shell.rig import recorded
 
 
 @pytest.fixture
@@ -212,6 +213,37 @@ async def test_summaries_are_the_hosts_own(scene: FakeScenario, model: ScriptedM
         (scene.home.home / "providers.json").unlink()
         await one.saved("one")
         assert len(model.requests_for("synthesis")) == 1
+
+
+@pytest.mark.parametrize("leave", ["reload", "new_session"])
+async def test_a_summary_under_way_survives_what_replaces_the_extension(
+    scene: FakeScenario, model: ScriptedModel, leave: str
+) -> None:
+    scene.set(cadence="every")
+    async with lived(scene) as one:
+        left = one.session_id
+        with model.holding("synthesis"):
+            await one.prompt("one")
+            await anyio.to_thread.run_sync(model.wait_for, "synthesis")
+            await getattr(one.live.tau, leave)()
+        await one.alone()
+        assert [answer.outcome for answer in recorded(one.path(left), WriteAnswered)] == ["accepted"]
+
+
+async def test_a_summary_that_fails_once_the_host_went_on_is_asked_for_again_without_it(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    scene.set(cadence="every")
+    async with lived(scene) as one:
+        left = one.session_id
+        with model.holding("synthesis"):
+            await one.prompt("one")
+            await anyio.to_thread.run_sync(model.wait_for, "synthesis")
+            await one.live.tau.new_session()
+            model.answer = but_once(Reply("no", status=500), purpose="synthesis")
+        await one.alone()
+        assert [answer.outcome for answer in recorded(one.path(left), WriteAnswered)] == ["accepted"]
+        assert recorded(one.path(left), SynthesisFailed) == []
 
 
 async def test_the_status_page_names_the_level(scene: FakeScenario) -> None:

@@ -195,6 +195,7 @@ async def summarize_by_host(context: Context, text: str, *, instructions: str, t
     """
     messages = [UserMessage(content=text)]
     try:
+        model = context.model  # now: by the time the answer is there, the context may have been replaced
         with anyio.fail_after(timeout_seconds):
             answer = await cast("_Summarizing", context).summarize(
                 messages, instructions=instructions, timeout=timeout_seconds
@@ -205,7 +206,7 @@ async def summarize_by_host(context: Context, text: str, *, instructions: str, t
         raise ModelUnavailable("provider-error") from error
     if not answer.strip():
         raise ModelUnavailable("empty")
-    return ModelAnswer(answer, 0, 0, context.model)
+    return ModelAnswer(answer, 0, 0, model)
 
 
 def _durable(config: ProviderConfig, of: ModelSnapshot, store: FileCredentialStore) -> _Closable:
