@@ -83,10 +83,10 @@ async def test_a_session_file_that_cannot_be_read_keeps_a_pause_and_lets_one_beg
         assert talk.session.pausing.paused
 
 
-def test_without_a_session_file_and_with_words_nothing_is_changed() -> None:
-    owner = None
-    assert "no file" in str(switch(None, owner, None, "", off=True))  # type: ignore[arg-type]  # it is not asked for anything
-    assert "takes no words" in str(switch(None, owner, None, "for good", off=False))  # type: ignore[arg-type]  # as above
+async def test_without_a_session_file_and_with_words_nothing_is_changed(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        assert "no file" in str(switch(None, process.owner, None, "", off=True))
+        assert "takes no words" in str(switch(None, process.owner, None, "for good", off=False))
 
 
 async def test_a_second_process_goes_off_the_record_before_it_has_the_journal(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from continuity.commands import (
     SubmitWrite,
 )
 from continuity.decide import decide
-from continuity.due import Begin, Effect, Policy, Prefetch, Probe, Submit, Synthesise, due
+from continuity.due import Begin, Effect, Policy, Prefetch, Probe, Submit, Synthesise, Transcribe, due
 from continuity.evolve import fold
 from continuity.state import Capture, State
 from journal.events import MemoryConnected, MemoryLost, SynthesisFinished, WriteAnswered
@@ -426,7 +426,7 @@ def _performed(world: Setting, effect: Effect) -> Setting | None:
             return _submitted(world, effect)
         case Probe():
             return _looking(world, effect) if world.look is None else None
-        case Prefetch():
+        case Prefetch() | Transcribe():  # this search is of one write's protocol; sessions here make no transcripts
             return None
 
 
