@@ -148,11 +148,11 @@ def _no_project(desk: Desk, project: str) -> CommandRejected:
 async def _send(
     desk: Desk, connection: MemoryConnection, request: WriteRequest, intent: WriteIntended, branch: BranchId
 ) -> None:
-    """Whatever interrupts the call, what is known of it is recorded before the interruption passes on."""
-    await mirrored(desk.mirror, desk.ledger, branch, intent.capture_id)
+    """The intent is on disk: whatever interrupts from here on, what is known is recorded before that passes on."""
     ticket = Ticket()
     outcome: WriteOutcome | None = None
     try:
+        await mirrored(desk.mirror, desk.ledger, branch, intent.capture_id)
         outcome = await write_note(connection, request, desk.settings.timeout_seconds, ticket=ticket)
     finally:
         ticket.withdraw()

@@ -10,10 +10,11 @@ from typing import Any
 import anyio
 
 from continuity.shell.announced import AnnouncedSession
+from continuity.shell.runner import REST_MS
 from journal.events import BranchForked, CaptureBegun, CompactionEnded, CompactionStarted, WorkSettled, WriteAnswered
 from journal.ids import EntryId
 from tests.fakes.host import Conversation
-from tests.shell.rig import BOUND, Rig, Talk, rig
+from tests.shell.rig import BOUND, Rig, Talk, recorded, replayed, rig
 
 PATIENT = {"characters": 100_000, "minutes": 60}
 STARTED, ENDED = CompactionStarted(reason="manual"), CompactionEnded(reason="manual", aborted=False)
@@ -147,3 +148,40 @@ async def test_a_refused_write_is_not_mirrored_as_stored(tmp_path: Path) -> None
         await talk.session.request("command")
         await talk.settle()
         assert statuses == ["pending"]
+
+
+async def test_a_quit_while_the_intent_is_mirrored_leaves_it_as_not_sent(tmp_path: Path) -> None:
+    mirroring = anyio.Event()
+
+    async def mirror(receipt: Mapping[str, str | int | None], tip: EntryId) -> bool:
+        mirroring.set()
+        await anyio.sleep_forever()
+        return True
+
+    async with announced(tmp_path) as (process, talk):
+        talk.session.desk.mirror, path = mirror, talk.path
+        await talk.session.request("command")
+        with anyio.fail_after(BOUND):
+            await mirroring.wait()
+    (answered,) = recorded(path, WriteAnswered)
+    assert (answered.outcome, answered.code) == ("not-sent", "interrupted")
+    assert process.memory.calls()["write_note"] == 0
+    assert [capture.status for capture in replayed(path).captures] == ["ready"]
+
+
+async def test_a_mirror_that_fails_leaves_the_capture_to_be_sent_later(tmp_path: Path) -> None:
+    failures = ["broken"]
+
+    async def mirror(receipt: Mapping[str, str | int | None], tip: EntryId) -> bool:
+        if failures:
+            raise RuntimeError(failures.pop())
+        return True
+
+    async with announced(tmp_path) as (process, talk):
+        talk.session.desk.mirror = mirror
+        await talk.session.request("command")
+        await talk.settle()
+        process.clock.advance(REST_MS)
+        await talk.settle()
+        assert [answered.outcome for answered in talk.events(WriteAnswered)] == ["not-sent", "accepted"]
+        assert process.memory.calls()["write_note"] == 1
