@@ -60,9 +60,13 @@ class Tree:
         )
 
 
+def _settings() -> dict[str, Any]:
+    tools: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    return tools
+
+
 def _contracts() -> list[dict[str, Any]]:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts: list[dict[str, Any]] = settings["tool"]["importlinter"]["contracts"]
+    contracts: list[dict[str, Any]] = _settings()["importlinter"]["contracts"]
     return contracts
 
 
@@ -99,6 +103,15 @@ def test_every_module_of_the_journal_that_opens_no_file_is_listed_as_pure() -> N
         for name in ("disk", "erasure", "filesystem", "folders", "store", "lock", "reader", "integrity", "interchange")
     }
     assert modules - opens_files - {"journal.__init__", "journal.__pycache__"} - set(sources) == set()
+
+
+def test_any_is_forbidden_in_every_module_that_is_listed_as_pure() -> None:
+    (patterns,) = [each["module"] for each in _settings()["mypy"]["overrides"] if each.get("disallow_any_explicit")]
+    whole = {pattern.removesuffix(".*") for pattern in patterns if pattern.endswith(".*")}
+    sources = {contract["id"]: contract for contract in _contracts()}["pure-core"]["source_modules"]
+    modules = {source for source in sources if source.partition(".")[0] not in whole}
+    packages = {source for source in modules if (ROOT.joinpath(*source.split("."))).is_dir()}
+    assert (packages - whole, modules - packages - set(patterns)) == (set(), set())
 
 
 def test_a_tree_that_keeps_to_the_directions_passes(tree: Tree) -> None:
