@@ -257,11 +257,11 @@ def _fact(fetched: Fetched, query: Query, profile: Profile) -> RecallAnswered | 
         name=query.name,
         query_sha256=query.sha256,
         authoritative=fetched.authoritative[query.name],
-        hits=(*map(_kept, selection.items), *map(not_shown, selection.withheld)),
+        hits=(*map(_shown, selection.items), *map(not_shown, selection.withheld)),
     )
 
 
-def _kept(item: Item) -> HitRef:
+def _shown(item: Item) -> HitRef:
     return HitRef(
         file_path=recorded(item.path),
         checksum=item.checksum,

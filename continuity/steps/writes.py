@@ -143,10 +143,10 @@ def _checked(state: State, event: CaptureProbed) -> State:
     if event.verdict != "present_same" or current is None or seen is None:
         return state
     proof = _higher(current.evidence, _rung(seen))
-    return _known(state, replace(current, evidence=proof, checksum=seen.checksum, verdict=event.verdict))
+    return _with_confirmed(state, replace(current, evidence=proof, checksum=seen.checksum, verdict=event.verdict))
 
 
-def _known(state: State, capture: Capture) -> State:
+def _with_confirmed(state: State, capture: Capture) -> State:
     """What more is known of a confirmed capture, put where it is kept."""
     return replace(state, noted=capture) if capture.kind == "note" else replace(state, checkpoint=capture)
 
@@ -203,7 +203,7 @@ def _relabel(
         edited=current.edited or edited,
         file_path=file_path or current.file_path,
     )
-    return _known(state, labelled)
+    return _with_confirmed(state, labelled)
 
 
 def note_withdrawn(state: State, row: Row, event: NoteWithdrawn) -> State:
