@@ -73,21 +73,28 @@ def select(
     withheld: list[Withheld] = []
     seen: set[tuple[str, str]] = {(profile.project or "", path) for path in known}
     sessions: set[str] = {session} if session else set()
-    size = limits or Limits()
+    most = (limits or Limits()).shown_prior_work
     read = {answer.query.name for answer in answers if any("type" in hit.metadata for hit in answer.hits)}
     for query, hit in _ordered(answers):
-        where = (query.project, hit.file_path)
-        why = "shown elsewhere" if where in seen else _objection(query, hit, profile)
-        if why is None and query.kind == "prior_work" and query.name in read and "type" not in hit.metadata:
-            why = "not read"
-        if why is None and _tells_of_a_session(query, hit):
-            why = _repeats(hit, sessions, size.shown_prior_work if query.kind == "prior_work" else None)
+        why = _reason(query, hit, profile, seen, in_part=query.name in read) or _repeats(query, hit, sessions, most)
         if why is None:
-            seen.add(where)
+            seen.add((query.project, hit.file_path))
             items.append(_item(query, hit))
         else:
             withheld.append(Withheld(query.name, hit.file_path, why))
     return Selection(tuple(items), tuple(withheld))
+
+
+def _reason(
+    query: Query, hit: Hit, profile: Profile, seen: AbstractSet[tuple[str, str]], *, in_part: bool
+) -> str | None:
+    """Say why a hit is not shown, whatever session it tells of; `in_part` if of its answer some notes were read."""
+    if (query.project, hit.file_path) in seen:
+        return "shown elsewhere"
+    objection = _objection(query, hit, profile)
+    if objection is None and in_part and query.kind == "prior_work" and "type" not in hit.metadata:
+        return "not read"
+    return objection
 
 
 def _item(query: Query, hit: Hit) -> Item:
@@ -152,16 +159,15 @@ def _in_scope(note_type: str, told: Mapping[str, str], profile: Profile) -> bool
     return "type" in told and told.get("cwd") == profile.cwd
 
 
-def _tells_of_a_session(query: Query, hit: Hit) -> bool:
-    return query.kind == "prior_work" or hit.metadata.get("type", "").lower() in _SESSION_TYPES
-
-
-def _repeats(hit: Hit, sessions: set[str], most: int | None) -> str | None:
+def _repeats(query: Query, hit: Hit, sessions: set[str], most: int) -> str | None:
     """Each session counts once, by its newest note."""
+    prior = query.kind == "prior_work"
+    if not prior and hit.metadata.get("type", "").lower() not in _SESSION_TYPES:
+        return None
     session = session_of(hit)
     if session in sessions:
         return "an older note of the same session"
-    if most is not None and len(sessions) >= most:
+    if prior and len(sessions) >= most:
         return "older work"
     sessions.add(session)
     return None
