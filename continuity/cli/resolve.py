@@ -167,3 +167,7 @@ class _Stderr:
         del level
         if topic != "save" and not topic.startswith("destination:"):
             say(text)
+
+    def answer(self, text: str, level: str = "info") -> None:
+        del level
+        say(text)

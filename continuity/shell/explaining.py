@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +17,6 @@ from journal.reader import open_reader
 
 NOTHING = "No brief was put into context by then."
 
-_ASKED = count(1)
-
 
 class Place(NamedTuple):
     """A row: what is told is the newest brief at or before it."""
@@ -30,12 +27,12 @@ class Place(NamedTuple):
 
 
 async def explain(desk: Desk, path: Path, place: Place) -> None:
-    """Say where a brief came from, even if it is what was said last: somebody asked again."""
+    """Say where a brief came from."""
     try:
         text = await anyio.to_thread.run_sync(explained, path, place, desk.clock.now_ms())
     except JournalError as error:
         text = f"The journal cannot be read: {trouble(error)}."
-    desk.voice.say(f"why:{desk.session_id}:{next(_ASKED)}", text)
+    desk.voice.answer(text)
 
 
 def explained(path: Path, place: Place, now_ms: int) -> str:

@@ -108,6 +108,10 @@ class Voice(Protocol):
         """Show `text` unless it is what was last said on `topic`."""
         ...
 
+    def answer(self, text: str, level: NoticeLevel = "info") -> None:
+        """Show what a person asked for, each time, and keep nothing of it."""
+        ...
+
 
 class NoSession:
     """What there is where no session is open: no path, no messages, and no model to be asked."""

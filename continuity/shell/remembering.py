@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 from continuity.commands import CommandRejected
 from continuity.privacy import mask
 from continuity.profile import Profile
 from continuity.shell import noting
 from continuity.shell.noting import Note
 from continuity.shell.opening import trouble
-from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
 from journal.errors import JournalError
 
@@ -18,7 +15,6 @@ LONGEST_CHARS = 20_000
 """A note is read again in briefs and by other agents: what is longer is a document, and belongs in a file."""
 
 _TITLE_CHARS = 80
-_ASKED = count(1)
 
 
 async def remember(session: Session, words: str) -> None:
@@ -28,17 +24,19 @@ async def remember(session: Session, words: str) -> None:
     """
     desk = session.desk
     if not await session.hold():
-        _say(session, f"Not remembered: {_why_not(session)}. Your words were kept nowhere.", "warning")
+        desk.voice.answer(f"Not remembered: {_why_not(session)}. Your words were kept nowhere.", "warning")
         return
     try:
         identity = await noting.keep(desk, noted(words, desk.profile), reason="command")
     except CommandRejected as error:
-        _say(session, f"Not remembered: {error.reason}. Your words were kept nowhere.", "warning")
+        desk.voice.answer(f"Not remembered: {error.reason}. Your words were kept nowhere.", "warning")
     except JournalError as error:
         desk.stopped(error)
-        _say(session, f"Not remembered: {trouble(error)}. Your words were kept nowhere; say them again later.", "error")
+        desk.voice.answer(
+            f"Not remembered: {trouble(error)}. Your words were kept nowhere; say them again later.", "error"
+        )
     else:
-        _say(session, _kept(desk.profile, mask(words).count) if identity is not None else _KNOWN)
+        desk.voice.answer(_kept(desk.profile, mask(words).count) if identity is not None else _KNOWN)
 
 
 def noted(words: str, profile: Profile) -> Note:
@@ -68,8 +66,3 @@ def _why_not(session: Session) -> str:
     if session.desk.trouble is not None:
         return session.desk.trouble
     return "this session has no file yet; say it again after your first prompt"
-
-
-def _say(session: Session, text: str, level: NoticeLevel = "info") -> None:
-    """Say it even if it is what was said last: somebody asked again."""
-    session.desk.voice.say(f"remember:{session.desk.session_id}:{next(_ASKED)}", text, level)

@@ -7,14 +7,12 @@ came of it is said here, with the row that records it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.pending import REASON_CHARS, VERDICTS, Open, choices, matching, observation, open_items
 from continuity.privacy import mask
 from continuity.shell.desk import Desk, kept
 from continuity.shell.opening import trouble
-from continuity.shell.ports import NoticeLevel
 from continuity.shell.reconciling import observe
 from continuity.state import Capture, State
 from continuity.verdict import wanted_of
@@ -40,7 +38,6 @@ class Settling:
         """`wake` makes the machine look again at what it owes."""
         self._desk = desk
         self._wake = wake
-        self._asked = count(1)
 
     @property
     def can_record(self) -> bool:
@@ -89,17 +86,21 @@ class Settling:
         link = self._desk.link
         connection = await link.up(self._desk.settings.timeout_seconds)
         if connection is None:
-            self._say(f"Memory cannot be reached ({link.error or 'no answer in time'}): nothing was read.", "warning")
+            self._desk.voice.answer(
+                f"Memory cannot be reached ({link.error or 'no answer in time'}): nothing was read.", "warning"
+            )
             return
         for item in items:
             state, capture = self._where(item)
             if state is None or capture is None:
-                self._say(f"{item.short} was settled meanwhile; see /bm-pending.")
+                self._desk.voice.answer(f"{item.short} was settled meanwhile; see /bm-pending.")
                 continue
             try:
                 rows = await self._desk.apply(await observe(self._desk, connection, state, capture), branch=item.branch)
             except CommandRejected:
-                self._say(f"{item.short} moved on while it was read; /bm-pending shows what it is now.", "warning")
+                self._desk.voice.answer(
+                    f"{item.short} moved on while it was read; /bm-pending shows what it is now.", "warning"
+                )
             except JournalError as error:
                 self._unrecorded(error)
             else:
@@ -108,7 +109,7 @@ class Settling:
     async def resolve(self, item: Open, decision: Decision, reason: str) -> None:
         """Record a person's decision and say that it is recorded; a new attempt is then the machine's to make."""
         if decision == "rewrite" and not await self._has_text(item):
-            self._say(
+            self._desk.voice.answer(
                 f"The text of {item.short} was erased, so it cannot be written again; nothing was recorded. "
                 f"`/bm-pending abandon {item.short}` lets it go, /bm-checkpoint saves what is new.",
                 "warning",
@@ -118,11 +119,11 @@ class Settling:
             command, bodies = settlement(item, decision, reason)
             rows = await self._desk.apply(command, branch=item.branch, bodies=bodies)
         except CommandRejected as error:
-            self._say(f"{item.short} was not settled: {error.reason}. See /bm-pending.", "warning")
+            self._desk.voice.answer(f"{item.short} was not settled: {error.reason}. See /bm-pending.", "warning")
         except JournalError as error:
             self._unrecorded(error)
         else:
-            self._say(f"{_DONE[decision].format(item=named(item), short=item.short)} {_proof(rows)}")
+            self._desk.voice.answer(f"{_DONE[decision].format(item=named(item), short=item.short)} {_proof(rows)}")
             if decision == "rewrite":
                 self._desk.link.want(at_once=True)
             self._wake()
@@ -148,16 +149,12 @@ class Settling:
         left = next((each for each in self.items if each.reference == item.reference), None)
         standing = f"It is {left.status.replace('_', ' ')}; {_may(left)}." if left is not None else "It is settled."
         lines.append(f"Verdict {probed.verdict}: {VERDICTS[probed.verdict]}. {standing} {_proof(rows)}")
-        self._say("\n".join(lines), "info" if left is None else "warning")
+        self._desk.voice.answer("\n".join(lines), "info" if left is None else "warning")
         self._wake()
 
     def _unrecorded(self, error: JournalError) -> None:
         self._desk.stopped(error)
-        self._say(f"Nothing was recorded: {trouble(error)}.", "error")
-
-    def _say(self, text: str, level: NoticeLevel = "info") -> None:
-        """Say it even if it is what was said last: somebody asked again."""
-        self._desk.voice.say(f"pending:{self._desk.session_id}:{next(self._asked)}", text, level)
+        self._desk.voice.answer(f"Nothing was recorded: {trouble(error)}.", "error")
 
 
 def settlement(item: Open, decision: Decision, reason: str) -> tuple[Resolve | ResolveCall, Mapping[Sha256, str]]:

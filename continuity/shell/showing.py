@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +17,6 @@ from continuity.shell.requests import checkpoint_body
 from continuity.state import Capture, is_ours
 from journal.ids import BranchId
 from journal.reader import Reader, open_reader
-
-_ASKED = count(1)
 
 
 class Rebuilt(NamedTuple):
@@ -73,23 +70,17 @@ async def show_stored(desk: Desk, checkpoint: Capture, head: str, why: str, spel
     link.want(at_once=True)
     connection = await link.up(seconds)
     if connection is None:
-        say(
-            desk,
-            f"{head}\nIts text cannot be shown: {why}, and memory cannot be reached ({link.error or 'no answer'}).",
-        )
+        error = link.error or "no answer"
+        desk.voice.answer(f"{head}\nIts text cannot be shown: {why}, and memory cannot be reached ({error}).")
         return
     note = await notes.read_note(connection, checkpoint.project, checkpoint.path or "", seconds)
     if note.outcome != "found" or note.content is None or not is_ours(checkpoint, observe("address", note)):
         found = {"found": "another note is there", "missing": "it is not there"}.get(
             note.outcome, "it could not be read"
         )
-        say(desk, f"{head}\nIts text cannot be shown: {why}, and {found} at the server.")
+        desk.voice.answer(f"{head}\nIts text cannot be shown: {why}, and {found} at the server.")
         return
     same = content_digest(note.content) == checkpoint.content_sha256
     proof = "its digest is the one recorded" if same else "its digest is NOT the one recorded: somebody changed it"
-    say(desk, f"{head}\n  shown        as the server has it now, for {why}; {proof}\n\n{spelled(note.content.strip())}")
-
-
-def say(desk: Desk, text: str) -> None:
-    """Say it even if it is what was said last: somebody asked again."""
-    desk.voice.say(f"last:{desk.session_id}:{next(_ASKED)}", text)
+    shown = f"  shown        as the server has it now, for {why}; {proof}"
+    desk.voice.answer(f"{head}\n{shown}\n\n{spelled(note.content.strip())}")

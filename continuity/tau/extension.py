@@ -130,15 +130,15 @@ def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | 
         match await session.request("command", focus):
             case "kept":
                 text = "A checkpoint is kept already and is saved as soon as memory answers; see /bm-status."
-                living.presence.say("checkpoint", text)
+                living.presence.answer(text)
             case "paused":
-                living.presence.say("checkpoint", OFF_THE_RECORD)
+                living.presence.answer(OFF_THE_RECORD)
             case "nothing":
-                living.presence.say("checkpoint", session.blocked or "There is nothing new to save.")
+                living.presence.answer(session.blocked or "There is nothing new to save.")
             case "due":
-                living.presence.say("checkpoint", "A checkpoint is being made.")
+                living.presence.answer("A checkpoint is being made.")
             case "unrecorded":
-                living.presence.say("checkpoint", f"No checkpoint is made: {session.desk.trouble}.", "warning")
+                living.presence.answer(f"No checkpoint is made: {session.desk.trouble}.", "warning")
 
     living.owner.spawn("checkpoint", request)
     return None

@@ -10,7 +10,7 @@ from continuity.pending import age
 from continuity.shell.opening import trouble
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
-from continuity.shell.showing import rebuilt, say, show_stored
+from continuity.shell.showing import rebuilt, show_stored
 from continuity.state import Capture
 from journal.errors import JournalError
 
@@ -43,7 +43,7 @@ async def _once_begun(session: Session, owner: Owner, now_ms: int) -> None:
     await session.hold(make=False)
     text = _shown(session, owner, now_ms)
     if text is not None:
-        say(session.desk, text)
+        session.desk.voice.answer(text)
 
 
 def _shown(session: Session, owner: Owner, now_ms: int) -> str | None:

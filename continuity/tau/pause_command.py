@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import count
 
 from continuity.pending import age
 from continuity.shell.owner import Owner
@@ -13,8 +12,6 @@ from continuity.shell.session import Session
 
 PAUSES = "Go off the record: nothing said from here on is saved, until /bm-resume"
 RESUMES = "Go back on the record; what was said meanwhile stays off it"
-
-_ASKED = count(1)
 
 
 def switch(session: Session | None, owner: Owner, anchor: object | None, arguments: str, *, off: bool) -> str | None:
@@ -32,7 +29,7 @@ async def _switched(session: Session, anchor: object | None, *, off: bool) -> No
     came = await session.switch(off=off, anchor=anchor)
     text = _paused(session, came) if off else _resumed(session, came)
     level: NoticeLevel = "warning" if came in ("unrecorded", "unread") else "info"
-    session.desk.voice.say(f"record:{session.desk.session_id}:{next(_ASKED)}", text, level)
+    session.desk.voice.answer(text, level)
 
 
 def _paused(session: Session, came: Switched) -> str:

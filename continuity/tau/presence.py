@@ -30,7 +30,8 @@ class Presence:
     def __init__(self) -> None:
         self._taus: list[Tau] = []
         self._said: dict[str, str] = {}
-        self._unsaid: dict[str, tuple[str, NoticeLevel]] = {}
+        self._unsaid: dict[object, tuple[str, NoticeLevel]] = {}
+        """By topic; an answer, which replaces no other, by a key of its own."""
 
     def use(self, tau: Tau) -> None:
         """Speak through `tau` from now on, and say what could not be said before.
@@ -40,17 +41,23 @@ class Presence:
         """
         self._taus = [tau, *self._taus[:_REMEMBERED]]
         unsaid, self._unsaid = self._unsaid, {}
-        for topic, (text, level) in unsaid.items():
-            self._said.pop(topic, None)
-            self.say(topic, text, level)
+        for key, (text, level) in unsaid.items():
+            self._show(key, text, level)
 
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
         """Show `text` unless it is what was last said on `topic`."""
         if self._said.get(topic) == text:
             return
         self._said[topic] = text
+        self._show(topic, text, level)
+
+    def answer(self, text: str, level: NoticeLevel = "info") -> None:
+        """Show what a person asked for, each time, and keep nothing of it once it is shown."""
+        self._show(object(), text, level)
+
+    def _show(self, key: object, text: str, level: NoticeLevel) -> None:
         if not self._shown(text, level):
-            self._unsaid[topic] = (text, level)
+            self._unsaid[key] = (text, level)
 
     def _shown(self, text: str, level: NoticeLevel) -> bool:
         while self._taus:

@@ -155,15 +155,19 @@ def failing(code: str) -> Callable[[str], str]:
 
 @dataclass
 class Listener:
-    """A voice whose notices can be read, each topic's text once, as the port promises."""
+    """A voice whose notices can be read, each topic's text once, as the port promises, and whose answers can."""
 
     notices: list[tuple[str, str, NoticeLevel]] = field(default_factory=list[tuple[str, str, NoticeLevel]])
+    answers: list[str] = field(default_factory=list[str])
     _last: dict[str, str] = field(default_factory=dict[str, str])
 
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
         if self._last.get(topic) != text:
             self._last[topic] = text
             self.notices.append((topic, text, level))
+
+    def answer(self, text: str, level: NoticeLevel = "info") -> None:
+        self.answers.append(text)
 
     def on(self, topic: str) -> list[str]:
         """Return what was said on `topic`, oldest first."""

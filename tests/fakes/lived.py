@@ -8,15 +8,17 @@ too, and which of two came first is asserted where a promise says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
 from tau_agent.messages import CustomMessage
 
+from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
 from continuity.tau.entries import BRIEF_TYPE
+from continuity.tau.presence import Presence
 from continuity.tau.resident import Resident, resident
 from journal.codec import TAGS
 from journal.events import CaptureProbed, Event, RecallAnswered, RecallFailed, RecallPlanned
@@ -115,6 +117,23 @@ async def lived(
             yield made
             assert made.said("failure") is None
         assert not made.serving.owner.alive
+
+
+@contextmanager
+def heard(presence: Presence) -> Generator[list[str]]:
+    """Hear what is answered to a person meanwhile, oldest first: Tau keeps no notices."""
+    told: list[str] = []
+    answer = presence.answer
+
+    def hear(text: str, level: NoticeLevel = "info") -> None:
+        told.append(text)
+        answer(text, level)
+
+    presence.answer = hear  # type: ignore[method-assign]  # see above
+    try:
+        yield told
+    finally:
+        del presence.answer
 
 
 def sound(path: Path, session_file: Path) -> bool:

@@ -20,7 +20,7 @@ from continuity.tau.entries import BRIEF_TYPE
 from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, CompactionNoticed, SessionOpened, WriteAnswered
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, briefs, lived, sound
+from tests.fakes.lived import Lived, briefs, heard, lived, sound
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
 from tests.fakes.story import Story, Turn, briefs_in
 from tests.shell.rig import BOUND, names, recorded, until
@@ -290,17 +290,13 @@ async def test_what_a_brief_put_into_context_is_told_by_command_without_a_turn(
         assert isinstance(brief.details, dict)
         assert set(brief.details) == {"digest", "ahead", "token"}
         asked = len(model.requests)
-        one.live.tau.handle_command("/bm-why")
-        await one.settle()
-        (text,) = [said for topic, said in notices(one) if topic.startswith("why:")]
+        with heard(one.serving.presence) as told:
+            one.live.tau.handle_command("/bm-why")
+            await one.settle()
+        (text,) = told
         assert "topic       foghorn" in text
         assert "used        main: tasks/foghorn.md, 17 characters, revision " in text
         assert len(model.requests) == asked
-
-
-def notices(one: Lived) -> list[tuple[str, str]]:
-    """What was said last on each topic."""
-    return list(one.serving.presence._said.items())  # pyright: ignore[reportPrivateUsage] # Tau keeps no notices
 
 
 def pending(one: Lived, words: str = "") -> str:

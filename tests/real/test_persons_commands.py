@@ -9,11 +9,10 @@ from typing import NamedTuple
 import anyio
 import pytest
 
-from continuity.shell.ports import NoticeLevel
 from continuity.tau.resident import Resident, resident
 from journal.ids import SessionId
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import lived
+from tests.fakes.lived import heard, lived
 from tests.fakes.scenario import Scenario, until
 from tests.fakes.scripted_model import Request
 from tests.fakes.story import Story, Turn, briefs_in
@@ -92,17 +91,9 @@ async def turn(serving: Resident, session: LiveSession, prompt: str) -> None:
 
 async def typed(serving: Resident, session: LiveSession, command: str) -> str:
     """Type a command, and return what was said of it."""
-    told: list[str] = []
-    say = serving.presence.say
-
-    def hear(topic: str, text: str, level: NoticeLevel = "info") -> None:
-        told.append(text)
-        say(topic, text, level)
-
-    serving.presence.say = hear  # type: ignore[method-assign]  # Tau keeps no notices
-    assert session.tau.handle_command(command).message is None
-    await settle(serving, session)
-    del serving.presence.say
+    with heard(serving.presence) as told:
+        assert session.tau.handle_command(command).message is None
+        await settle(serving, session)
     return "\n".join(told)
 
 

@@ -202,6 +202,13 @@ class Rig:
             for talk in self._talks:
                 await talk.session.runner.close("quit")
 
+    async def told(self, command: Callable[[], str | None]) -> str:
+        """Type a command that answers behind itself, and return its answer."""
+        before = len(self.voice.answers)
+        assert command() is None, "it was answered at once"
+        await until(lambda: len(self.voice.answers) > before, "an answer")
+        return self.voice.answers[-1]
+
 
 @asynccontextmanager
 async def rig(

@@ -13,10 +13,6 @@ from tests.shell.rig import Rig, Talk, crash, rig, until
 HOUR = 3_600_000
 
 
-def said(process: Rig) -> list[str]:
-    return [text for topic, text, _ in process.voice.notices if topic.startswith("last:")]
-
-
 def shown(process: Rig, talk: Talk | None) -> str:
     """What the command shows at once."""
     text = last(talk.session if talk is not None else None, process.owner, process.clock.now_ms(), "")
@@ -26,10 +22,10 @@ def shown(process: Rig, talk: Talk | None) -> str:
 
 async def read(process: Rig, talk: Talk) -> str:
     """What the command shows after it asked the server."""
-    before = len(said(process))
+    before = len(process.voice.answers)
     assert last(talk.session, process.owner, process.clock.now_ms(), "") is None
-    await until(lambda: len(said(process)) > before, "an answer")
-    return said(process)[-1]
+    await until(lambda: len(process.voice.answers) > before, "an answer")
+    return process.voice.answers[-1]
 
 
 async def erase(talk: Talk) -> None:
@@ -133,8 +129,8 @@ async def test_while_the_journal_is_being_opened_it_follows_as_a_notice(tmp_path
         talk = process.session(conversation)
         assert last(talk.session, process.owner, process.clock.now_ms(), "") is None
         await talk.session.start("startup")
-        await until(lambda: said(process), "what was saved")
-        assert "Keep the lamp lit." in said(process)[0]
+        await until(lambda: process.voice.answers, "what was saved")
+        assert "Keep the lamp lit." in process.voice.answers[0]
 
 
 async def test_without_a_server_what_is_kept_here_is_shown_all_the_same(tmp_path: Path) -> None:

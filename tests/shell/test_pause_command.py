@@ -6,21 +6,13 @@ from pathlib import Path
 
 from continuity.tau.pause_command import switch
 from tests.fakes.host import Conversation
-from tests.shell.rig import Rig, Talk, rig, until, unwritable
+from tests.shell.rig import Rig, Talk, rig, unwritable
 
 MINUTE = 60_000
 
 
-def said(process: Rig) -> list[str]:
-    return [text for topic, text, _ in process.voice.notices if topic.startswith("record:")]
-
-
 async def told(process: Rig, talk: Talk, *, off: bool) -> str:
-    """Type the command, and return what is said of it."""
-    before = len(said(process))
-    assert switch(talk.session, process.owner, talk.conversation.tip, "", off=off) is None
-    await until(lambda: len(said(process)) > before, "an answer")
-    return said(process)[-1]
+    return await process.told(lambda: switch(talk.session, process.owner, talk.conversation.tip, "", off=off))
 
 
 async def test_a_pause_says_what_it_stops_and_what_goes_on(tmp_path: Path) -> None:

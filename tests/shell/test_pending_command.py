@@ -41,13 +41,9 @@ async def told(process: Rig, talk: Talk, words: str) -> str:
     """Type the command, and return what is said after it was acknowledged."""
     acknowledged = ask(process, talk, words)
     assert acknowledged.startswith(("Reading now", "Recording")), acknowledged
-    before = len(said(process))
-    await until(lambda: len(said(process)) > before, "what came of it")
-    return said(process)[-1]
-
-
-def said(process: Rig) -> list[str]:
-    return [text for topic, text, _ in process.voice.notices if topic.startswith("pending:")]
+    before = len(process.voice.answers)
+    await until(lambda: len(process.voice.answers) > before, "what came of it")
+    return process.voice.answers[-1]
 
 
 async def turned(process: Rig, *steps: object) -> Talk:
@@ -191,7 +187,7 @@ async def test_who_asks_twice_is_told_twice(tmp_path: Path) -> None:
         talk = await doubted(process)
         await told(process, talk, f"probe {SHORT}")
         await told(process, talk, f"probe {SHORT.upper()}")
-        assert len(said(process)) == 2
+        assert len(process.voice.answers) == 2
 
 
 @pytest.mark.parametrize("start", [refused, conflicted], ids=["refused", "conflicted"])
@@ -381,8 +377,8 @@ async def test_a_call_in_the_journal_of_the_process_is_settled_from_any_of_its_s
         assert "journal is being opened" in pending(unstarted.session, adhoc.settling, process.owner, 0, "")
         assert item.short in pending(unstarted.session, adhoc.settling, process.owner, 0, "")
         pending(None, adhoc.settling, process.owner, 0, f"abandon {item.short}")
-        await until(lambda: said(process), "what came of it")
-        assert "is given up" in said(process)[-1]
+        await until(lambda: process.voice.answers, "what came of it")
+        assert "is given up" in process.voice.answers[-1]
         assert adhoc.settling.items == ()
         await adhoc.close("quit")
         assert adhoc.path is None
@@ -423,5 +419,5 @@ async def test_wrong_words_are_answered_with_what_would_be_right(tmp_path: Path,
         before = names(talk.path)
         assert answer in ask(process, talk, words)
         assert await process.owner.drain(BOUND)
-        assert said(process) == []
+        assert process.voice.answers == []
         assert names(talk.path) == before

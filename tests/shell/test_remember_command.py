@@ -10,22 +10,14 @@ from continuity.shell.remembering import LONGEST_CHARS, noted
 from continuity.tau.remember_command import remembered
 from journal.events import CaptureBegun
 from tests.fakes.host import Conversation
-from tests.shell.rig import BOUND, Rig, Talk, crash, names, replayed, rig, until, unwritable
+from tests.shell.rig import BOUND, Rig, Talk, crash, names, replayed, rig, unwritable
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 WORDS = "Oil, for there is no wind."
 
 
-def said(process: Rig) -> list[str]:
-    return [text for topic, text, _ in process.voice.notices if topic.startswith("remember:")]
-
-
 async def told(process: Rig, talk: Talk, words: str = WORDS) -> str:
-    """Type the command, and return what is said of it."""
-    before = len(said(process))
-    assert remembered(talk.session, process.owner, words) is None
-    await until(lambda: len(said(process)) > before, "an answer")
-    return said(process)[-1]
+    return await process.told(lambda: remembered(talk.session, process.owner, words))
 
 
 async def test_words_are_kept_at_once_and_the_proof_follows(tmp_path: Path) -> None:
@@ -124,7 +116,7 @@ async def test_without_a_project_the_words_are_said_to_be_kept_nowhere(tmp_path:
     async with rig(tmp_path, project=None) as process:
         talk = await process.open()
         assert str(remembered(talk.session, process.owner, WORDS)).startswith("Not remembered: no project")
-        assert said(process) == []
+        assert process.voice.answers == []
 
 
 @pytest.mark.parametrize(

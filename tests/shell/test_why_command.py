@@ -14,22 +14,14 @@ from continuity.tau.why_command import why
 from journal.events import BriefDelivered
 from tests.fakes.host import Conversation
 from tests.replay.kit import run
-from tests.shell.rig import Rig, Talk, rig, until, unwritable
+from tests.shell.rig import Rig, Talk, rig, unwritable
 
 TASK = "Mend the foghorn."
 MINUTE = 60_000
 
 
-def said(process: Rig) -> list[str]:
-    return [text for topic, text, _ in process.voice.notices if topic.startswith("why:")]
-
-
 async def told(process: Rig, talk: Talk, words: str = "") -> str:
-    """Type the command, and return what is said of it."""
-    before = len(said(process))
-    assert why(talk.session, process.owner, words) is None
-    await until(lambda: len(said(process)) > before, "an answer")
-    return said(process)[-1]
+    return await process.told(lambda: why(talk.session, process.owner, words))
 
 
 async def briefed(process: Rig, conversation: Conversation | None = None) -> Talk:
@@ -148,7 +140,7 @@ async def test_what_names_no_row_is_refused(tmp_path: Path, words: str, answer: 
     async with rig(tmp_path) as process:
         talk = await briefed(process)
         assert why(talk.session, process.owner, words) == answer
-        assert said(process) == []
+        assert process.voice.answers == []
 
 
 async def test_without_a_journal_it_says_why(tmp_path: Path) -> None:

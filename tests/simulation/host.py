@@ -159,3 +159,7 @@ class Voice:
             self._world.tell(f"says {self._actor.number} {topic}: {text[:60]}")
             if topic == "failure":
                 self._world.fail(f"something nobody foresaw: {text}")
+
+    def answer(self, text: str, level: NoticeLevel = "info") -> None:
+        if self._actor.alive:
+            self._world.tell(f"answers {self._actor.number}: {text[:60]}")

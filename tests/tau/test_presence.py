@@ -29,6 +29,24 @@ def test_a_topic_says_the_same_once_and_something_else_again() -> None:
     ]
 
 
+def test_an_answer_is_shown_each_time_it_is_asked_for() -> None:
+    presence, tau = Presence(), FakeTau()
+    presence.use(tau.api)
+    presence.answer("nothing is open")
+    presence.answer("nothing is open", "warning")
+    assert tau.notices == [("nothing is open", "info"), ("nothing is open", "warning")]
+
+
+def test_answers_that_nobody_could_show_are_all_shown_by_the_next_who_can() -> None:
+    presence, alive = Presence(), FakeTau()
+    for text in ("one", "two", "two"):
+        presence.answer(text)
+    presence.use(alive.api)
+    assert texts(alive) == ["one", "two", "two"]
+    presence.use(FakeTau().api)
+    assert len(alive.notices) == 3
+
+
 def test_what_nobody_could_show_is_shown_by_the_next_who_can() -> None:
     presence, gone, alive = Presence(), FakeTau(), FakeTau()
     presence.say("early", "before anybody was there")

@@ -139,6 +139,9 @@ class Announcer:
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
         say("notice", topic=topic, text=text, level=level)
 
+    def answer(self, text: str, level: NoticeLevel = "info") -> None:
+        say("notice", topic="answer", text=text, level=level)
+
 
 class Rival:
     """The rule "search by metadata", asked when our own first probe is made, and never again for the same capture."""

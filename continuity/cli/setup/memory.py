@@ -23,6 +23,7 @@ from continuity.cli.doctor.checks import of_command
 from continuity.cli.doctor.facts import Command
 from continuity.cli.setup.facts import Here, Served
 from continuity.cli.setup.plan import SCHEMA_FOLDER
+from continuity.commands import CommandRejected
 from continuity.memory import notes
 from continuity.memory.connection import MemoryConnection
 from continuity.memory.errors import CommandRefused
@@ -32,11 +33,14 @@ from continuity.notes import ENTITIES, Entity, schema_note
 from continuity.shell import noting
 from continuity.shell.adhoc import AdHoc
 from continuity.shell.config import Loaded
+from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.online import visitor
 from continuity.shell.serving import server_spec, serving
 from continuity.shell.settings import Settings
 from continuity.state import Capture
+from journal.errors import JournalError
+from journal.events.writes import Verdict
 
 START_SECONDS = 40.0
 """Most that a server may take to start."""
@@ -56,6 +60,34 @@ class Wish(NamedTuple):
 
     project: str
     note: noting.Note
+
+
+class Fate(NamedTuple):
+    """What is known of one note that was wished for."""
+
+    capture: Capture | None = None
+    """As the journal has it; null where it has none, and then this note was not sent."""
+    read: Verdict | None = None
+    """What the newest read of it proved."""
+    known: bool = False
+    """The same words were kept or sent here before, and are not sent again."""
+    trouble: CommandRejected | JournalError | None = None
+    """Why nothing more was done for it."""
+
+    @property
+    def sent(self) -> bool:
+        """Whether it may have reached the server."""
+        return self.capture is not None and self.capture.status not in ("begun", "ready")
+
+
+class Written(NamedTuple):
+    """What was written to which journal: the fates of the notes wished for, as far as it got."""
+
+    journal: Path | None
+    fates: tuple[Fate, ...]
+
+
+type Tell = Callable[[Wish, Fate], None]
 
 
 class Memory:
@@ -116,36 +148,50 @@ class Memory:
             return False
         return cache.save(key, live)
 
-    def write(self, here: Here, settings: Settings, wishes: Sequence[Wish]) -> tuple[Path | None, list[Capture | None]]:
-        """Write each note once, its intent on disk first, and read it back; return the journal and what it says of each.
+    def write(self, here: Here, settings: Settings, wishes: Sequence[Wish], tell: Tell) -> Written:
+        """Write each note once, its intent on disk first, and read it back; `tell` of each as soon as that is known.
 
-        Nothing is said of a note that was not written, for the server went away before.
-
-        Raises:
-            JournalError: Nothing more was written.
+        What cannot be recorded, or is refused, ends it: the notes after that one are not sent.
         """
-        return _waited(self._portal, lambda: self._write(here, settings, wishes))
+        return _waited(self._portal, lambda: self._write(here, settings, wishes, tell))
 
-    async def _write(
-        self, here: Here, settings: Settings, wishes: Sequence[Wish]
-    ) -> tuple[Path | None, list[Capture | None]]:
+    async def _write(self, here: Here, settings: Settings, wishes: Sequence[Wish], tell: Tell) -> Written:
         comes = visitor()
         adhoc = AdHoc(comes.writer, comes.clock, _Nobody(), host=comes.host, version=comes.version)
         profile = settings.profile(here.cwd, here.home)
-        settled: list[Capture | None] = []
+        fates: list[Fate] = []
         try:
             for wish in wishes:
-                if await self._link.up(START_SECONDS) is None:
-                    settled.append(None)
-                    continue
-                desk = await adhoc.desk(self._link, here.places, replace(profile, project=wish.project), settings)
-                kept = await noting.keep(desk, wish.note, reason="setup")
-                seconds = settings.timeout_seconds
-                settled.append(None if kept is None else await noting.settle_now(desk, kept, seconds=seconds))
-            return adhoc.path, settled
+                try:
+                    desk = await adhoc.desk(self._link, here.places, replace(profile, project=wish.project), settings)
+                    fate = await self._written(desk, wish.note)
+                except (CommandRejected, JournalError) as error:
+                    fate = Fate(trouble=error)
+                fates.append(fate)
+                tell(wish, fate)
+                if fate.trouble is not None:
+                    break
+            return Written(adhoc.path, tuple(fates))
         finally:
             with anyio.CancelScope(shield=True):
                 await adhoc.close("setup")
+
+    async def _written(self, desk: Desk, note: noting.Note) -> Fate:
+        """Keep, send and read one note.
+
+        Raises:
+            CommandRejected, JournalError: It was not kept, so it was not sent.
+        """
+        if await self._link.up(START_SECONDS) is None:
+            return Fate()
+        kept = await noting.keep(desk, note, reason="setup")
+        if kept is None:
+            return Fate(known=True)
+        try:
+            capture, read = await noting.settle_now(desk, kept, seconds=desk.settings.timeout_seconds)
+        except (CommandRejected, JournalError) as error:
+            return Fate(desk.ledger.state.capture(kept) if desk.ledger is not None else None, trouble=error)
+        return Fate(capture, read)
 
 
 class _Nobody:
@@ -153,6 +199,9 @@ class _Nobody:
 
     def say(self, topic: str, text: str, level: str = "info") -> None:
         del topic, text, level
+
+    def answer(self, text: str, level: str = "info") -> None:
+        del text, level
 
 
 @contextmanager
