@@ -99,7 +99,7 @@ class BeginCapture(msgspec.Struct, frozen=True, kw_only=True):
     source_tip: EntryId
     reason: str
     text: SynthesisFinished | None = None
-    """Given where no model makes the text: it is in bodies, so the capture is finished as soon as it is begun."""
+    """Given where no model makes the text, and only there: it is in bodies, so the capture is finished as it begins."""
 
 
 class SubmitWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +112,8 @@ class SubmitWrite(msgspec.Struct, frozen=True, kw_only=True):
     metadata_sha256: Sha256
     writer: WriterId
     connection: ConnectionId
+    as_of: int | None = None
+    """Position of the state that the body was made from, if it names transcript notes: it must name all of them."""
 
 
 class RecordProbe(msgspec.Struct, frozen=True, kw_only=True):

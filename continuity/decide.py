@@ -163,13 +163,18 @@ def _permitted(state: State, reason: str) -> bool:
 def _begin(state: State, command: BeginCapture) -> Events:
     """One checkpoint at a time; a finished one that was never sent gives way to a newer tip.
 
-    What is no checkpoint stands in line: none takes another's place, and none builds on what was said before.
+    What is no checkpoint stands in line: none takes another's place, and none builds on what was said before. Nobody
+    makes its text later, so it begins with it or not at all.
     """
     known = state.capture(command.capture_id)
     if known is not None:
         raise CommandRejected("begin-capture", f"this tip is already {known.status}")
     if command.kind != "checkpoint":
-        return (_begun(command), command.text) if command.text is not None else (_begun(command),)
+        if command.text is None:
+            raise CommandRejected("begin-capture", f"a {command.kind} without its text can never be sent")
+        return _begun(command), command.text
+    if command.text is not None:
+        raise CommandRejected("begin-capture", "the text of a checkpoint is made once it has begun")
     overtaken: list[Event] = []
     for capture in state.captures:
         if capture.kind != "checkpoint":
@@ -201,6 +206,8 @@ def _submit(state: State, command: SubmitWrite) -> WriteIntended:
         raise CommandRejected("submit-write", f"the capture is {capture.status}, not ready")
     if state.connection is None or state.connection.connection != command.connection:
         raise CommandRejected("submit-write", "that connection is not up")
+    if any(command.as_of is not None and source.position > command.as_of for source in state.sources):
+        raise CommandRejected("submit-write", "a transcript note was stored since its body was made: make it anew")
     again = capture.intent is not None
     return WriteIntended(
         capture_id=capture.capture_id,

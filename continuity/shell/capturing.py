@@ -53,6 +53,7 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
     if await desk.link.lacks(capture.project):
         raise _no_project(desk, capture.project)
     await desk.apply(Observe(described), branch=branch)
+    state = desk.state(branch)
     request = await request_of(desk, capture, branch)
     if request is None:
         await _unsendable(desk, capture, branch, "body-missing")
@@ -67,6 +68,7 @@ async def submit(desk: Desk, effect: Submit, branch: BranchId) -> None:
         metadata_sha256=digest,
         writer=desk.writer.writer,
         connection=connection.id,
+        as_of=state.position if state is not None else None,
     )
     try:
         rows = await desk.apply(command, branch=branch, bodies=bodies)

@@ -60,8 +60,8 @@ def switched(state: State) -> State:
     """Where transcripts are switched off nothing is owed, and what was not sent is let go."""
     if state.opened is not None and state.opened.policy.transcripts:
         return state
-    unsent = [c for c in state.captures if c.kind == "transcript" and c.status == "ready" and c.intent is None]
-    return replace(state, transcript=None, captures=tuple(c for c in state.captures if c not in unsent))
+    kept = tuple(c for c in state.captures if (c.kind, c.status) != ("transcript", "ready"))
+    return replace(state, transcript=None, captures=kept)
 
 
 def named(state: State, capture: Capture) -> State:

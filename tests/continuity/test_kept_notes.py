@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from continuity.commands import BeginCapture, CloseSession, RecordProbe, Resolve, SubmitWrite
 from continuity.due import SYNTHESIS_BACKOFF_MS, Begin, Effect, Owed, Policy, Submit, Synthesise, due
 from continuity.state import Capture, State
@@ -120,9 +122,14 @@ def test_notes_stand_in_line_and_take_no_other_s_place() -> None:
     given(*QUIET, *sent()).when(keeping(SECOND, N2)).then(second, finished(SECOND))
 
 
-def test_what_finishes_when_it_is_begun_need_not_be_finished_then() -> None:
-    bare = BeginCapture(capture_id=NOTE, kind="note", project=PROJECT, source_tip=N1, reason="command")
-    given(*QUIET).when(bare).then(begun(NOTE, N1, kind="note", reason="command"))
+def test_what_no_model_makes_is_not_begun_without_its_text_nor_a_checkpoint_with_one() -> None:
+    given(*QUIET).when(replace(keeping(), text=None)).rejected("a note without its text can never be sent")
+    given(*QUIET).when(replace(keeping(), kind="transcript", text=None)).rejected(
+        "a transcript without its text can never be sent"
+    )
+    given(*QUIET).when(replace(keeping(), kind="checkpoint")).rejected(
+        "the text of a checkpoint is made once it has begun"
+    )
 
 
 def test_the_same_note_is_kept_once_while_it_is_open_and_while_it_is_the_newest() -> None:

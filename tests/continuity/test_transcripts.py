@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from continuity.capture import PublicMessage
-from continuity.commands import BeginCapture, CloseSession, Observe
+from continuity.commands import BeginCapture, CloseSession, Observe, SubmitWrite
 from continuity.due import MOST_OPEN_TRANSCRIPTS, Effect, Policy, Submit, Transcribe, due
 from continuity.evolve import fold
 from continuity.handoff import Handoff, note_body
@@ -33,10 +33,12 @@ from tests.facts import (
     BODY,
     CAPTURE,
     CONNECTION,
+    METADATA,
     OTHER_CAPTURE,
     POLICY,
     PROJECT,
     SAVED,
+    WRITER,
     answered,
     begun,
     connected,
@@ -236,8 +238,7 @@ def test_switching_off_lets_go_of_what_was_not_sent_and_keeps_what_was() -> None
     off = opened("resume")
     assert state_after(*KEPT, off).captures == ()
     assert [c.status for c in state_after(*SAID, *sent(FIRST, P1), off).captures] == ["intended"]
-    again = (*SAID, *sent(FIRST, P1), answered("not-sent", FIRST), off)
-    assert [c.status for c in state_after(*again).captures] == ["ready"]
+    assert state_after(*SAID, *sent(FIRST, P1), answered("not-sent", FIRST), off).captures == ()
     assert had(*KEPT, off) is None
 
 
@@ -276,6 +277,29 @@ def test_what_was_proven_to_be_stored_after_a_checkpoint_was_sent_waits_for_the_
     checkpoint = (begun(tip=A1), finished(), intended(tip=A1))
     assert sources(*doubted, found, *checkpoint, answered()) == []
     assert sources(*doubted, *checkpoint, found, answered()) == ["tau/transcripts/kept"]
+
+
+def test_a_checkpoint_whose_body_was_made_before_a_message_was_stored_is_not_sent() -> None:
+    ready = (*SAID, *stored(FIRST, P1), begun(tip=A1), finished())
+    newest = state_after(*ready).sources[-1].position
+    given(*ready).when(submitting(as_of=newest)).then(intended(tip=A1))
+    given(*ready).when(submitting(as_of=newest - 1)).rejected(
+        "a transcript note was stored since its body was made: make it anew"
+    )
+    given(*ready).when(submitting(as_of=None)).then(intended(tip=A1))
+
+
+def submitting(*, as_of: int | None) -> SubmitWrite:
+    return SubmitWrite(
+        capture_id=CAPTURE,
+        address=ADDRESS,
+        content_sha256=BODY,
+        note_type="session",
+        metadata_sha256=METADATA,
+        writer=WRITER,
+        connection=CONNECTION,
+        as_of=as_of,
+    )
 
 
 def test_a_checkpoint_that_was_adopted_names_none_so_they_are_kept() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,18 @@ import pytest
 from msgspec.structs import replace
 
 from continuity.capture import capture_id
+from continuity.checkout import Filed
+from continuity.commands import RecordProbe
 from continuity.due import MOST_OPEN_TRANSCRIPTS
+from continuity.profile import Profile
 from continuity.shell import noting
+from continuity.shell.reconciling import observe
 from continuity.state import Transcript
 from journal.events import CaptureProbed, SessionClosed, TranscriptPassed, WriteAnswered, WriteIntended
 from journal.ids import EntryId, SessionId
 from tests.fakes.host import Conversation, failing
 from tests.shell.rig import Rig, Talk, crash, recorded, replayed, rig, until
-from tests.shell.test_noting import LAMP, sent
+from tests.shell.test_noting import DEAF, LAMP, NEVER, sent
 
 ON: dict[str, Any] = {"capture_transcript": True}
 ALONE: dict[str, Any] = {**ON, "capture_knowledge": False}
@@ -127,6 +132,39 @@ async def test_only_what_is_known_to_be_stored_is_named(tmp_path: Path) -> None:
         await talk.saved("and the foghorn")
         (last,) = [one for one in sent(process) if one["note_type"] == "session"][-1:]
         assert "derived_from" not in last["content"]
+
+
+async def test_a_message_proven_stored_while_a_checkpoint_is_about_to_be_sent_is_named_by_it(tmp_path: Path) -> None:
+    async with rig(tmp_path, **ON, **NEVER, timeout_seconds=2.0) as process:
+        talk = await process.open()
+        process.memory.faults(write_note=["store", "rpc-error"], **DEAF)
+        await talk.turn("light the lamp")
+        await talk.settle()
+        process.memory.faults()
+        proven_late(process, talk)
+        await talk.session.request("command")
+        await talk.settle()
+        (checkpoint,) = [one for one in sent(process) if one["note_type"] == "session"]
+        assert [one["title"] in checkpoint["content"] for one in notes(process)] == [True, True]
+        assert talk.state.sources == ()
+
+
+def proven_late(process: Rig, talk: Talk) -> None:
+    """Each time a checkpoint is put together, let the next doubt be settled before its intent is committed."""
+    desk = talk.session.desk
+
+    async def checkout(profile: Profile) -> Filed:
+        doubted = next((one for one in talk.state.captures if one.status == "in_doubt"), None)
+        if doubted is not None and desk.link.connection is not None:
+            found = await observe(desk, desk.link.connection, talk.state, doubted)
+            process.owner.spawn("proof", partial(applied, found))
+            await anyio.lowlevel.checkpoint()
+        return Filed(profile=profile)
+
+    async def applied(found: RecordProbe) -> None:
+        await desk.apply(found)
+
+    desk.checkout = checkout
 
 
 # -- what gets no note -------------------------------------------------------
