@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import anyio
 import msgspec
@@ -17,7 +18,8 @@ from continuity.shell import capturing, reconciling
 from continuity.shell.desk import Desk, kept
 from continuity.shell.ledger import Ledger
 from continuity.state import PENDING, Capture, State
-from journal.events import SynthesisFinished
+from journal.events import CaptureProbed, SynthesisFinished
+from journal.events.writes import Verdict
 from journal.ids import BranchId, CaptureId, ProjectName, Sha256
 
 
@@ -92,8 +94,16 @@ async def is_kept(ledger: Ledger, identity: CaptureId) -> bool:
     return await ledger.journal.submitted(identity)
 
 
-async def settle_now(desk: Desk, identity: CaptureId, *, seconds: float) -> Capture:
-    """Send a kept note if it was not sent, read what became of it, and return it as the journal knows it then.
+class Settled(NamedTuple):
+    """One note as the journal knows it, and what was read of it."""
+
+    capture: Capture
+    read: Verdict | None
+    """Of the newest read; None without one. What was stored may have been edited since, or read as somebody else's."""
+
+
+async def settle_now(desk: Desk, identity: CaptureId, *, seconds: float) -> Settled:
+    """Send a kept note if it was not sent, read what became of it, and return what is known of it then.
 
     For callers without a runner. It is sent at most once, whatever happens: what cannot be found out within `seconds`
     is returned as it stands, and stays open.
@@ -102,21 +112,24 @@ async def settle_now(desk: Desk, identity: CaptureId, *, seconds: float) -> Capt
         CommandRejected: No such note is kept here, or the server does not have the project; nothing was sent.
         JournalError: What was sent is recorded as far as it could be; it is settled by reading later.
     """
+    read: Verdict | None = None
     with anyio.move_on_after(seconds):
         branch, _, capture = _found(desk, identity)
         if capture.status == "ready" and await desk.link.up(seconds) is not None:
             await capturing.submit(desk, Submit(identity, capture.attempt), branch)
-        await _read(desk, identity)
-    return _found(desk, identity)[2]
+        read = await _read(desk, identity)
+    known = _found(desk, identity)[2]
+    return Settled(known, read or known.verdict)
 
 
-async def _read(desk: Desk, identity: CaptureId) -> None:
-    """Read the note once: what is in doubt is settled by it, what was answered is proven."""
+async def _read(desk: Desk, identity: CaptureId) -> Verdict | None:
+    """Read the note once: what is in doubt is settled by it, what was answered is proven or is not."""
     branch, state, capture = _found(desk, identity)
     connection = desk.link.connection
     if connection is None or capture.status not in {*PENDING, "confirmed"}:
-        return
-    await desk.apply(await reconciling.observe(desk, connection, state, capture), branch=branch)
+        return None
+    rows = await desk.apply(await reconciling.observe(desk, connection, state, capture), branch=branch)
+    return next((row.event.verdict for row in rows if isinstance(row.event, CaptureProbed)), None)
 
 
 def _found(desk: Desk, identity: CaptureId) -> tuple[BranchId, State, Capture]:

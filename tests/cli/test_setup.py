@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -18,91 +15,23 @@ from continuity.cli.setup.checkout import Approved
 from continuity.cli.setup.facts import Here, Kept, Work
 from continuity.cli.setup.file import Moved, write
 from continuity.cli.setup.gather import work_in
-from continuity.notes import ENTITIES, schema_notes
+from continuity.notes import schema_notes
 from continuity.places import places
 from continuity.shell.config import SettingsError, environment
 from continuity.shell.settings import RepositorySettings, Settings
-from tests.fakes.memory_server import FakeMemory
-from tests.fakes.terminal import Terminal
-from tests.replay.kit import Ran, run
+from tests.cli.desk import Desk, enter_at_each, furnished
 
-SERVER = Path(__file__).parents[1] / "fakes" / "memory_server.py"
 USUAL = {"project": "main"}
-
-
-class Desk(NamedTuple):
-    """A person's machine in one folder, with a checkout, git and a memory server that may be spoilt."""
-
-    root: Path
-    fake: FakeMemory
-
-    @property
-    def home(self) -> Path:
-        return self.root / "ada"
-
-    @property
-    def work(self) -> Path:
-        return self.home / "one"
-
-    @property
-    def settings(self) -> Path:
-        return self.home / ".tau" / "continuity.json"
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {"HOME": str(self.home), "PATH": str(self.root / "bin")}
-
-    def setup(self, *words: str, **env: str) -> Ran:
-        return run("setup", *words, env=self.environ | env)
-
-    def at_terminal(self, *words: str) -> Terminal:
-        return Terminal("setup", *words, env=self.environ, cwd=self.work)
-
-    def has(self, **settings: Any) -> None:
-        self.settings.parent.mkdir(parents=True, exist_ok=True)
-        self.settings.write_text(json.dumps(settings, indent=2) + "\n")
-
-    @property
-    def now(self) -> Any:
-        return json.loads(self.settings.read_text())
-
-    def files(self) -> dict[str, bytes]:
-        """Everything of the person's and of the server's notes, but not what the server was asked."""
-        paths = (each for each in (*self.home.rglob("*"), self.fake.folder / "notes.json") if each.is_file())
-        return {str(each): each.read_bytes() for each in paths if ".git" not in each.parts}
-
-    def screen(self, text: str) -> str:
-        """What a person reads; the folder of this test and what is new in each process are named for the reader."""
-        named = re.sub(r"\b[0-9a-f]{32}\b", "PROCESS", text.replace(str(self.root), "/home"))
-        return re.sub(r"continuity-setup-[0-9a-f]+", "continuity-setup-CAPTURE", named)
 
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    made = Desk(tmp_path, FakeMemory(tmp_path / "server"))
-    git = shutil.which("git")
-    assert git is not None
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "git").symlink_to(git)
-    bm = tmp_path / "bin" / "bm"
-    bm.write_text(f"#!/bin/sh\nexec {sys.executable} {SERVER} {made.fake.folder}\n")
-    bm.chmod(0o755)
-    (made.work / ".git" / "objects").mkdir(parents=True)
-    (made.work / ".git" / "refs").mkdir()
-    (made.work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    (made.work / ".git" / "config").write_text(
-        '[remote "origin"]\n\turl = https://ada:secret@example.org/ada/one.git\n'
-    )
+    made = furnished(tmp_path)
     monkeypatch.chdir(made.work)
     return made
 
 
 # -- walks -------------------------------------------------------------------
-
-
-def enter_at_each(terminal: Terminal, *questions: str) -> None:
-    for question in questions:
-        terminal.answer(question)
 
 
 CHECKOUT = ("coding work?", "Name of the repository", "Project of its notes")
@@ -230,27 +159,7 @@ def test_a_server_that_hangs_is_given_up_at_once_by_ctrl_c(desk: Desk) -> None:
         terminal.until("Starting the memory server ...")
         assert terminal.ended_by("\x03") == 1
     assert terminal.shown.endswith("nothing was written\nAborted!\n")
-    assert (desk.settings.exists(), servers(desk)) == (False, [])
-
-
-def test_a_note_under_way_at_ctrl_c_is_a_question_and_never_a_silence(desk: Desk) -> None:
-    desk.fake.faults(write_note=["silent"])
-    with desk.at_terminal("--general", "--no-schemas", "--verify") as terminal:
-        enter_at_each(terminal, "Project (", "Leave it so?", *TAU, "Do it?")
-        while not desk.fake.calls()["write_note"]:
-            assert terminal.alive
-        assert terminal.ended_by("\x03") == 1
-    assert "see `continuity unproven`" in terminal.shown
-    (left,) = run("unproven", "--json", env=desk.environ).json
-    assert (left["kind"], left["status"], left["live"]) == ("note", "in_doubt", False)
-    assert "session-closed" in run("log", left["path"], "-n", "1", env=desk.environ).out
-    assert servers(desk) == []
-
-
-def servers(desk: Desk) -> list[str]:
-    """Return the fake servers that still run for this person."""
-    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [line for line in found if str(desk.fake.folder) in line and "ps -eo" not in line]
+    assert (desk.settings.exists(), desk.servers()) == (False, [])
 
 
 def test_a_no_at_the_end_leaves_everything_as_it_was(desk: Desk) -> None:
@@ -410,54 +319,6 @@ def test_of_two_projects_of_one_name_each_is_chosen_with_its_workspace(desk: Des
     refused = desk.setup("--yes", "--project", "main")
     assert (refused.code, desk.settings.exists()) == (1, False)
     assert (desk.setup("--yes", "--project", "b/main").code, desk.now) == (0, {"project": "b/main"})
-
-
-def test_a_schema_note_that_a_search_misses_is_not_offered(desk: Desk) -> None:
-    for note in schema_notes():
-        desk.fake.put(f"schemas/{note.title}.md", "theirs", type="schema")
-    desk.fake.faults(index="lag")
-    ran = desk.setup("--yes", "--project", "main", "--schemas")
-    assert (ran.code, desk.fake.calls()["write_note"]) == (0, 0)
-
-
-def test_a_note_that_is_there_unseen_is_not_overwritten(desk: Desk) -> None:
-    desk.fake.put("schemas/Task.md", "theirs")
-    desk.fake.faults(index="hidden")
-    ran = desk.setup("--yes", "--project", "main", "--schemas")
-    assert ran.code == 1
-    assert desk.fake.notes["schemas/Task.md"]["content"] == "theirs"
-    assert desk.fake.calls()["write_note"] == len(ENTITIES)
-
-
-def test_a_write_of_which_nothing_is_known_is_told_with_the_way_to_find_out(desk: Desk) -> None:
-    desk.fake.faults(write_note=[{"error": "disk trouble"}])
-    ran = desk.setup("--yes", "--project", "main", "--verify")
-    assert ran.code == 1
-    (reference,) = re.findall(r"`continuity probe ([0-9a-f]{10})`", ran.out)
-    assert "absent_open" in ran.out
-    assert run("probe", reference, env=desk.environ).code == 1
-    assert desk.fake.calls()["write_note"] == 1
-
-
-def test_a_write_whose_answer_was_lost_is_settled_by_reading(desk: Desk) -> None:
-    desk.fake.faults(write_note=["store", {"error": "too late"}])
-    ran = desk.setup("--yes", "--project", "main", "--verify")
-    assert ran.code == 0
-    assert "stored; evidence: read; verdict present_same" in ran.out
-
-
-def test_a_refused_write_says_so(desk: Desk) -> None:
-    desk.fake.faults(write_note=[{"code": "NOTE_LOCKED"}])
-    ran = desk.setup("--yes", "--project", "main", "--verify")
-    assert ran.code == 1
-    assert "refused by the server (NOTE_LOCKED), so nothing was stored" in ran.out
-
-
-def test_a_server_that_dies_before_the_notes_costs_the_notes_alone(desk: Desk) -> None:
-    desk.fake.faults(write_note=["exit"])
-    ran = desk.setup("--yes", "--project", "main", "--verify")
-    assert (ran.code, desk.now) == (1, USUAL)
-    assert "continuity probe" in ran.out
 
 
 # -- checkouts, as the real git has them -------------------------------------

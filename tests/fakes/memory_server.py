@@ -21,6 +21,7 @@ before each request reads `faults.json`, which a test may rewrite at any time th
 import hashlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -251,7 +252,8 @@ class Server:
                 conflict = {"action": "conflict", "error": "NOTE_ALREADY_EXISTS", "file_path": taken}
                 return {"content": [_text(json.dumps(conflict))], "isError": True}
             metadata: Record = {"type": arguments.get("note_type", "note"), **(arguments.get("metadata") or {})}
-            self.fake.put(path, arguments["content"], **metadata)
+            said, body = _parted(arguments["content"])
+            self.fake.put(path, body, **metadata | said)
         note = self.fake.notes[path]
         return _json_result(
             {k: note[k] for k in ("title", "permalink", "file_path", "checksum")} | {"action": "created"}
@@ -318,6 +320,14 @@ class Server:
 
     def recent_activity(self, arguments: Record) -> Record:
         return _json_result([n | {"type": "entity"} for n in self.fake.notes.values()])
+
+
+def _parted(content: str) -> tuple[Record, str]:
+    """Part a note that begins with frontmatter, as the real server does: its fields count, what follows is the body."""
+    found = re.match(r"---\n(.*?\n)---\n", content, re.DOTALL)
+    if found is None:
+        return {}, content
+    return dict(re.findall(r"(?m)^(\w+): (.+)$", found[1])), content[found.end() :].strip()
 
 
 def _meets(value: str | None, wanted: str | dict[str, str]) -> bool:

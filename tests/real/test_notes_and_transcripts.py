@@ -77,8 +77,9 @@ async def stored(desk: Desk, note: Note) -> str:
     """Keep, send and read a note; returns the path it is proven to be at."""
     identity = await noting.keep(desk, note, reason="command")
     assert identity is not None
-    known = await noting.settle_now(desk, identity, seconds=SECONDS)
-    assert (known.status, known.evidence, known.verdict) == ("confirmed", "read", "present_same"), known
+    settled = await noting.settle_now(desk, identity, seconds=SECONDS)
+    known = settled.capture
+    assert (known.status, known.evidence, settled.read) == ("confirmed", "read", "present_same"), settled
     assert (known.moved, known.edited) == (False, False)
     return str(known.path)
 

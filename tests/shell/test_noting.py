@@ -386,8 +386,18 @@ async def test_where_no_session_runs_a_note_is_sent_read_once_and_returned_as_kn
         identity = await noting.keep(desk, LAMP, reason="setup")
         assert identity is not None
         known = await noting.settle_now(desk, identity, seconds=10)
-        assert (known.status, known.evidence, known.verdict) == ("confirmed", "read", "present_same")
+        assert (known.capture.status, known.capture.evidence, known.read) == ("confirmed", "read", "present_same")
         assert len(sent(process)) == 1
+
+
+async def test_a_note_that_reads_as_other_words_than_were_sent_is_returned_with_what_was_read(tmp_path: Path) -> None:
+    async with rig(tmp_path, **NEVER) as process:
+        desk = unattended(await began(process))
+        process.memory.faults(write_note=[{"store": "Gas."}])
+        identity = await noting.keep(desk, LAMP, reason="setup")
+        assert identity is not None
+        known = await noting.settle_now(desk, identity, seconds=10)
+        assert (known.capture.status, known.capture.edited, known.read) == ("confirmed", True, "present_edited")
 
 
 async def test_what_is_not_settled_in_time_is_returned_open_and_is_not_sent_again(tmp_path: Path) -> None:
@@ -397,10 +407,10 @@ async def test_what_is_not_settled_in_time_is_returned_open_and_is_not_sent_agai
         process.memory.faults(write_note=["silent"])
         identity = await noting.keep(desk, LAMP, reason="setup")
         assert identity is not None
-        assert (await noting.settle_now(desk, identity, seconds=0.5)).status == "in_doubt"
+        assert (await noting.settle_now(desk, identity, seconds=0.5)).capture.status == "in_doubt"
         process.memory.faults()
         again = await noting.settle_now(desk, identity, seconds=10)
-        assert again.status == "in_doubt"
+        assert (again.capture.status, again.read) == ("in_doubt", "absent_open")
         assert len(sent(process)) == 1
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from continuity.cli import guides, shim
 from continuity.cli.setup import file
 from continuity.cli.setup.facts import Before
-from continuity.cli.setup.memory import Memory, Wish
+from continuity.cli.setup.memory import Fate, Memory, Wish
 from continuity.cli.setup.plan import SCHEMA_FOLDER, VERIFYING_FOLDER, Plan
 from continuity.commands import CommandRejected
 from continuity.console import FINDINGS, SOUND, UNREADABLE, escaped, fail, out, say
@@ -19,6 +18,7 @@ from continuity.shell.noting import Note
 from continuity.shell.settings import Settings
 from continuity.state import Capture
 from journal.errors import JournalError
+from journal.events.writes import Verdict
 
 VERIFYING_TITLE = "Continuity setup"
 VERIFYING_TEXT = """\
@@ -29,11 +29,7 @@ deleted.
 """
 
 
-class Stored(NamedTuple):
-    """What is to be said of one note, and whether it is where it should be."""
-
-    line: str
-    code: int
+PRESENT = frozenset({"present_same", "present_edited", "present_twin"})
 
 
 def settings(planned: Plan) -> Settings:
@@ -110,41 +106,63 @@ def notes(planned: Plan, memory: Memory, before: Before, now: Settings) -> int:
     wanted = wishes(planned)
     if not wanted:
         return SOUND
-    try:
-        journal, settled = memory.write(before.here, now, wanted)
-    except CommandRejected as refused:
-        fail(f"no note was sent: {refused.reason}", "`continuity doctor --online` says whether all is there", FINDINGS)
-    except JournalError as error:
-        fail(
-            f"no journal could be kept, so no note was sent: {error}",
-            "`continuity doctor` looks at the folder",
-            UNREADABLE,
-        )
-    stored = [_stored(wish, capture) for wish, capture in zip(wanted, settled, strict=True)]
-    for each in stored:
-        out(each.line)
-    if journal is not None:
-        out(f"each write is recorded in {escaped(str(journal))}")
-    return max((each.code for each in stored), default=SOUND)
+    written = memory.write(before.here, now, wanted, _tell)
+    if written.journal is not None:
+        out(f"each write is recorded in {escaped(str(written.journal))}")
+    _say_trouble(wanted, written.fates)
+    return max(map(_code, written.fates))
 
 
-def _stored(wish: Wish, capture: Capture | None) -> Stored:
-    name = f"{wish.note.folder}/{wish.note.title}"
-    if capture is None:
-        return Stored(
-            f"{escaped(wish.project)}: {escaped(name)}: not sent, for the server went away; nothing was stored",
-            UNREADABLE,
-        )
-    where = f"{escaped(wish.project)}: {escaped(capture.path or name)}"
-    return Stored(f"{where}: {'; '.join(_known(capture))}", SOUND if capture.status == "confirmed" else FINDINGS)
+def _tell(wish: Wish, fate: Fate) -> None:
+    if fate.trouble is None or fate.sent:
+        name = f"{wish.note.folder}/{wish.note.title}"
+        path = fate.capture.path if fate.capture is not None else None
+        out(f"{escaped(wish.project)}: {escaped(path or name)}: {'; '.join(_known(fate))}")
 
 
-def _known(capture: Capture) -> Iterator[str]:
+def _say_trouble(wanted: Sequence[Wish], fates: Sequence[Fate]) -> None:
+    """Say what kept the last of the notes that were begun, and those after it, from being written."""
+    last, number = fates[-1], len(fates)
+    if last.trouble is None:
+        return
+    why = last.trouble.reason if isinstance(last.trouble, CommandRejected) else str(last.trouble)
+    if not any(fate.sent for fate in fates):
+        say(f"error: no note was sent: {why}", "hint: `continuity doctor --online` looks at server and folder")
+        return
+    what = "was sent, and what became of it could not be recorded" if last.sent else "was not sent"
+    after = len(wanted) - number
+    rest = f"; nor {'was the one' if after == 1 else f'were the {after}'} after it" if after and not last.sent else ""
+    say(f"error: note {number} of {len(wanted)} {what}{rest}: {why}", "hint: continuity unproven")
+
+
+def _code(fate: Fate) -> int:
+    if isinstance(fate.trouble, JournalError) or (fate.capture is None and not fate.known and fate.trouble is None):
+        return UNREADABLE
+    proven = fate.capture is not None and fate.capture.status == "confirmed" and fate.read == "present_same"
+    return SOUND if proven or fate.known else FINDINGS
+
+
+def _known(fate: Fate) -> Iterator[str]:
     """What is known of one note, and by what."""
+    capture = fate.capture
+    if capture is None:
+        yield "not sent again: these words were kept or sent before" if fate.known else _GONE
+        return
+    yield from _standing(capture, fate.read)
+    if fate.read is not None and capture.status != "refused":
+        yield f"verdict {fate.read}: {VERDICTS[fate.read]}"
+
+
+_GONE = "not sent, for the server went away; nothing was stored"
+
+
+def _standing(capture: Capture, read: Verdict | None) -> Iterator[str]:
     short = capture.capture_id[:10]
     if capture.status == "confirmed":
-        yield "stored"
+        yield "stored" if read in PRESENT else "stored, as the server said"
         yield f"evidence: {capture.evidence}"
+        if read is None:
+            yield "it was not read back in time"
     elif capture.status == "refused":
         yield f"refused by the server ({capture.code}), so nothing was stored"
     elif capture.status in ("begun", "ready"):
@@ -155,5 +173,3 @@ def _known(capture: Capture) -> Iterator[str]:
     else:
         yield f"not known to be stored ({capture.code or capture.status})"
         yield f"`continuity probe {short}` reads what became of it"
-    if capture.verdict is not None and capture.status != "refused":
-        yield f"verdict {capture.verdict}: {VERDICTS[capture.verdict]}"
