@@ -31,6 +31,9 @@ MOST_ERASED = 10
 Fewer than a sweep looks into: it takes those written last, and a journal that we wrote to is one of them.
 """
 
+MOST_READ = 50
+"""Journals that one pass replays to see what of their texts may go; the next day's goes on with those that are left."""
+
 NOT_KEPT = "not-kept"
 """Reason of an erasure because `keep_bodies` is false."""
 
@@ -119,20 +122,25 @@ class Erasure:
         self._rule = rule
         self._visitor = visitor
         self._visits = visits
+        self._read = 0
 
     async def run(self) -> int:
-        """Erase what may go, journal by journal, the longest untouched first; return of how many texts were erased."""
+        """Erase what may go, journal by journal; return of how many journals texts were erased."""
         erased = 0
         if self._rule.idle:
             return erased
-        for path in await anyio.to_thread.run_sync(self._oldest):
+        for path in await anyio.to_thread.run_sync(self._in_turn):
             erased += await self._erased(path)
-            if erased >= MOST_ERASED:
+            if erased >= MOST_ERASED or self._read >= MOST_READ:
                 break
         return erased
 
-    def _oldest(self) -> Sequence[Path]:
-        return sorted(self._folder.glob("*.journal"), key=_written)
+    def _in_turn(self) -> Sequence[Path]:
+        """The longest untouched first; of more than one pass may read, each day's begins further on. Blocking."""
+        found = sorted(self._folder.glob("*.journal"), key=_written)
+        day = self._visitor.clock.now_ms() // DAY_MS
+        start = day * MOST_READ % len(found) if len(found) > MOST_READ else 0
+        return found[start:] + found[:start]
 
     async def _erased(self, path: Path) -> bool:
         """A journal that somebody has open, that moved on meanwhile or that cannot be read is left as it is."""
@@ -150,6 +158,7 @@ class Erasure:
             kept = self._rule.kept(reader)
             if not kept.digests or (self._rule.keep and kept.named is None):
                 return None
+            self._read += 1
             states = {row.branch: fold(reader.verified(row.branch)) for row in reader.branches}
             found = Left(path, reader.header, states, reader.last_branch())
         choose = partial(_chosen, self._rule, kept, True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from continuity.shell.erasing import DAY_MS, MOST_ERASED, Erasure, Rule, tidy
+from continuity.shell.erasing import DAY_MS, MOST_ERASED, MOST_READ, Erasure, Rule, tidy
 from continuity.shell.sweeping import NEWEST, Visits
 from journal.events import BasisTaken, BodiesErased, SessionOpened
 from journal.ids import SessionId
@@ -204,6 +204,21 @@ async def test_one_pass_changes_so_many_journals_and_the_next_goes_on(tmp_path: 
     assert await erase(tmp_path, retention_days=30) == MOST_ERASED
     assert sum(bool(texts(each)) for each in path.parent.glob("*.journal")) == 1
     assert await erase(tmp_path, retention_days=30) == 1
+
+
+async def test_one_pass_reads_so_many_journals_and_the_next_day_goes_on(tmp_path: Path) -> None:
+    needed = await killed(tmp_path, SWALLOWED, "needed")
+    assert await erase(tmp_path, keep_bodies=False) == 1
+    for number in range(2 * MOST_READ - 3):
+        shutil.copy(needed, needed.with_name(f"copy-{number}.journal"))
+    oldest = await session(tmp_path, "one")
+    newest = Path(shutil.copy(oldest, oldest.with_name("newest.journal")))
+    os.utime(oldest, (1, 1))
+    async with rig(tmp_path, keep_bodies=False) as process:
+        assert await _erasure(process).run() == 1
+        process.clock.advance(DAY_MS)
+        assert await _erasure(process).run() == 1
+    assert [texts(oldest), texts(newest)] == [[], []]
 
 
 @pytest.mark.parametrize("harm", ["garbage", "unreadable"])
