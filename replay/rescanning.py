@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -115,10 +116,10 @@ def _newest(path: Path) -> Row:
         JournalUnreadable, RowUnreadable: Nothing is written behind what is not proven.
     """
     with open_reader(path) as reader:
-        rows = list(reader.verified(reader.last_branch()))
-    if not rows:
+        last = deque(reader.verified(reader.last_branch()), maxlen=1)
+    if not last:
         raise JournalDamaged(path, "it keeps texts and has no row")
-    return rows[-1]
+    return last.pop()
 
 
 def _us() -> WriterRecord:
