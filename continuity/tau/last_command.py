@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import partial
 
+import anyio.to_thread
+
 from continuity.console import escaped
 from continuity.pending import age
 from continuity.shell.opening import trouble
@@ -27,47 +29,43 @@ _EVIDENCE = {
 
 
 def last(session: Session | None, owner: Owner, now_ms: int, arguments: str) -> str | None:
-    """Return the newest confirmed checkpoint as it was sent, at once; None when it has to be waited for and follows."""
+    """Return what is said at once; None when the newest confirmed checkpoint, as it was sent, follows under `owner`."""
     if arguments.strip():
         return f"{USAGE} takes no words."
     if session is None:
         return "Nothing was saved: this session has no file."
-    if not session.begun:
-        owner.spawn("last", partial(_once_begun, session, owner, now_ms))
-        return None
-    return _shown(session, owner, now_ms)
+    owner.spawn("last", partial(_told, session, now_ms))
+    return None
 
 
-async def _once_begun(session: Session, owner: Owner, now_ms: int) -> None:
-    """The journal is being opened, as in print mode where the command comes first: what it holds follows."""
-    await session.hold(make=False)
-    text = _shown(session, owner, now_ms)
-    if text is not None:
-        session.desk.voice.answer(text)
-
-
-def _shown(session: Session, owner: Owner, now_ms: int) -> str | None:
-    ledger = session.desk.ledger
-    if ledger is None:
-        why = "this session's journal begins with the first prompt"
-        return (
-            f"What was saved cannot be told: {session.blocked}."
-            if session.blocked
-            else f"Nothing was saved yet: {why}."
-        )
-    checkpoint = ledger.last_saved
-    if checkpoint is None:
-        return "No checkpoint of this branch is known to be stored yet. /bm-status says what is under way."
+async def _told(session: Session, now_ms: int) -> None:
+    """What is kept is proven by the whole history, which is verified off the loop: it grows with the session."""
+    if not session.begun:  # as in print mode, where the command comes first
+        await session.hold(make=False)
+    desk, ledger = session.desk, session.desk.ledger
+    checkpoint = ledger.last_saved if ledger is not None else None
+    if ledger is None or checkpoint is None:
+        desk.voice.answer(_nothing(session))
+        return
     head = _spelled(_head(checkpoint, now_ms, gone=checkpoint.capture_id in ledger.withdrawn))
     try:
-        found = rebuilt(ledger.path, ledger.current, checkpoint)
+        found = await anyio.to_thread.run_sync(rebuilt, ledger.path, ledger.current, checkpoint)
     except JournalError as error:
-        return f"{head}\nIts text cannot be shown: {trouble(error)}."
+        desk.voice.answer(f"{head}\nIts text cannot be shown: {trouble(error)}.")
+        return
     if found.text is None:
-        owner.spawn("last", partial(show_stored, session.desk, checkpoint, head, found.why, _spelled))
-        return None
+        await show_stored(desk, checkpoint, head, found.why, _spelled)
+        return
     proof = "  shown        as it was sent: rebuilt from what is kept here, and its digest is the one recorded"
-    return f"{head}\n{proof}\n\n{_spelled(found.text.strip())}"
+    desk.voice.answer(f"{head}\n{proof}\n\n{_spelled(found.text.strip())}")
+
+
+def _nothing(session: Session) -> str:
+    if session.desk.ledger is not None:
+        return "No checkpoint of this branch is known to be stored yet. /bm-status says what is under way."
+    if session.blocked:
+        return f"What was saved cannot be told: {session.blocked}."
+    return "Nothing was saved yet: this session's journal begins with the first prompt."
 
 
 def _spelled(text: str) -> str:

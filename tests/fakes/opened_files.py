@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
@@ -20,6 +21,8 @@ class Opened(NamedTuple):
     """As it was given, without its folder."""
     by: str
     """The module that wanted it: the nearest of ours or of Tau's, from the call outwards."""
+    on_the_loop: bool
+    """In the main thread, where everything else waits meanwhile."""
 
 
 _seen: list[Opened] | None = None
@@ -47,10 +50,11 @@ def opened_by_us(found: list[Opened], suffix: str) -> list[Opened]:
 
 
 def _audit(event: str, arguments: tuple[object, ...]) -> None:
-    if event == "open" and _seen is not None and isinstance(arguments[0], str):
+    if event in ("open", "sqlite3.connect") and _seen is not None and isinstance(arguments[0], str):
         by = _nearest(inspect.currentframe())
         if by is not None:
-            _seen.append(Opened(arguments[0].rpartition("/")[2], by))
+            main = threading.current_thread() is threading.main_thread()
+            _seen.append(Opened(arguments[0].rpartition("/")[2], by, main))
 
 
 def _nearest(frame: FrameType | None) -> str | None:

@@ -73,7 +73,7 @@ async def live(scene: Scenario) -> Left:
         await turn(serving, session, TURNS[1].prompt)
         said += [await typed(serving, session, each) for each in (f"/bm-remember {WORDS} {SECRET}", "/bm-resume")]
         await turn(serving, session, TURNS[2].prompt)
-        shown = session.tau.handle_command("/bm-last").message or ""
+        shown = await typed(serving, session, "/bm-last")
         transcript = [str(message) for message in session.tau.messages]
         await session.tau.new_session()
         await settle(serving, session)
