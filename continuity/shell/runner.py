@@ -12,11 +12,12 @@ import anyio
 from continuity import due as owing
 from continuity.commands import CloseSession, CommandRejected
 from continuity.due import Begin, Policy, Prefetch, Probe, Submit, Synthesise, Transcribe, due
-from continuity.shell import capturing, erasing, reconciling, synthesising, transcribing
+from continuity.shell import capturing, erasing, reconciling, synthesising
 from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.recalling import Recaller
+from continuity.shell.transcribing import Transcriber
 from journal.errors import JournalError
 from journal.events import MemoryLost, OperationFailed
 from journal.ids import BranchId, ConnectionId, ProjectName
@@ -47,6 +48,7 @@ class Runner:
         self.desk = desk
         self.recaller = Recaller(desk)
         self.adopter = Adopter(desk)
+        self.transcriber = Transcriber(desk)
         self._spawn = spawn
         self._wake = anyio.Event()
         self._waiting: list[tuple[anyio.Event, frozenset[Lane]]] = []
@@ -162,7 +164,9 @@ class Runner:
                 owed = due(state, policy, now_ms)
                 again += [owed.look_again_ms] if owed.look_again_ms is not None else []
                 for effect in owed.effects:
-                    if branch == ledger.current or not isinstance(effect, Prefetch):
+                    at_ms = self._put_off(effect, branch, now_ms)
+                    again += [at_ms] if at_ms is not None else []
+                    if at_ms is None and (branch == ledger.current or not isinstance(effect, Prefetch)):
                         self._start(effect, branch, now_ms)
             if connection is not None and self.adopter.owes(ledger.current):
                 self._start(Reading(), ledger.current, now_ms)
@@ -198,6 +202,10 @@ class Runner:
         if ledger is None or not self.desk.link.expected:
             return False
         return any(c.status in ("ready", "in_doubt") for state in ledger.states.values() for c in state.captures)
+
+    def _put_off(self, effect: Effect, branch: BranchId, now_ms: int) -> int | None:
+        """When to begin with what cannot be done before, though it is owed; it keeps nothing else in its lane waiting."""
+        return self.transcriber.again_ms(effect, branch, now_ms) if isinstance(effect, Transcribe) else None
 
     def _start(self, effect: Effect, branch: BranchId, now_ms: int) -> None:
         if effect.lane in self._busy or self._rests(effect.lane, now_ms):
@@ -235,7 +243,7 @@ class Runner:
         ledger = self.desk.ledger
         state = ledger.states.get(branch) if ledger else None
         brought = None if ledger else self.recaller.fetched(branch)
-        return (state and state.position, brought, self.desk.link.connection)
+        return (state and state.position, brought, self.desk.link.connection, self.transcriber.unknown(branch))
 
     async def _effect(self, effect: Effect, branch: BranchId) -> None:
         match effect:
@@ -247,7 +255,7 @@ class Runner:
             case Submit():
                 await capturing.submit(self.desk, effect, branch)
             case Transcribe():
-                await transcribing.transcribe(self.desk, effect, branch)
+                await self.transcriber.transcribe(effect, branch)
             case Probe():
                 await reconciling.probe(self.desk, effect, branch)
             case Prefetch():

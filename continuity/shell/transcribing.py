@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from continuity.capture import PublicMessage, capture_id
 from continuity.commands import BeginCapture, Observe
@@ -19,22 +20,53 @@ from journal.ids import BranchId, EntryId, ProjectName
 _CONTEXT = 5
 """Messages before one that it is masked with: a key may have begun in them."""
 
+LOOK_AGAIN_MS = 300_000
+"""How long a path that the host did not know is not asked for: it is told when the session goes on there, or is resumed."""
 
-async def transcribe(desk: Desk, effect: Transcribe, branch: BranchId) -> None:
-    """Keep the oldest message that has no note and gets one; what comes before it is passed by, once and for good.
 
-    Withheld is what may hold a credential; passed by too is what was off the record, is empty, or was sent already.
-    """
-    path = tuple(one for one in await desk.source.messages(effect.until) if not one.cut)
-    said = frozenset(one.entry_id for one in spoken(desk, branch, path))
-    numbers = {one.entry_id: number for number, one in enumerate(path, start=1)}
-    run = _Run(desk, branch)
-    for message in unwritten(path, effect.first, effect.after):
-        number = numbers[message.entry_id]
-        if message.entry_id in said and await run.keeps(path[max(0, number - _CONTEXT) : number], number):
-            return
-        run.passes(message)
-    await run.record(effect.until)
+class _Unknown(NamedTuple):
+    """A tip whose path the host did not know when it was asked."""
+
+    until: EntryId
+    at_ms: int
+
+
+class Transcriber:
+    """Keeps one session's messages. A path that the host does not know stays owed, and is asked for again later."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._unknown: dict[BranchId, _Unknown] = {}
+
+    def unknown(self, branch: BranchId) -> object:
+        """What is remembered of a branch's path; the same until it was asked for again."""
+        return self._unknown.get(branch)
+
+    def again_ms(self, effect: Transcribe, branch: BranchId, now_ms: int) -> int | None:
+        """When to ask for an unknown path again; None for now. A session that goes on has a new tip, and is asked at once."""
+        asked = self._unknown.get(branch)
+        if asked is None or asked.until != effect.until or not asked.at_ms <= now_ms < asked.at_ms + LOOK_AGAIN_MS:
+            return None
+        return asked.at_ms + LOOK_AGAIN_MS
+
+    async def transcribe(self, effect: Transcribe, branch: BranchId) -> None:
+        """Keep the oldest message that has no note and gets one; what comes before it is passed by, once and for good.
+
+        Withheld is what may hold a credential; passed by too is what was off the record, is empty, or was sent already.
+        """
+        path = tuple(one for one in await self._desk.source.messages(effect.until) if not one.cut)
+        if not path or path[-1].entry_id != effect.until:
+            self._unknown[branch] = _Unknown(effect.until, self._desk.clock.now_ms())
+            return  # a message that was not read is not passed by
+        said = frozenset(one.entry_id for one in spoken(self._desk, branch, path))
+        numbers = {one.entry_id: number for number, one in enumerate(path, start=1)}
+        run = _Run(self._desk, branch)
+        for message in unwritten(path, effect.first, effect.after):
+            number = numbers[message.entry_id]
+            if message.entry_id in said and await run.keeps(path[max(0, number - _CONTEXT) : number], number):
+                return
+            run.passes(message)
+        await run.record(effect.until)
 
 
 class _Run:

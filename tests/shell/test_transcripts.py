@@ -10,13 +10,14 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from continuity.capture import capture_id
+from continuity.capture import PublicMessage, capture_id
 from continuity.checkout import Filed
 from continuity.commands import RecordProbe
 from continuity.due import MOST_OPEN_TRANSCRIPTS
 from continuity.profile import Profile
 from continuity.shell import noting
 from continuity.shell.reconciling import observe
+from continuity.shell.transcribing import LOOK_AGAIN_MS
 from continuity.state import Transcript
 from journal.events import CaptureProbed, SessionClosed, TranscriptPassed, WriteAnswered, WriteIntended
 from journal.ids import EntryId, SessionId
@@ -244,6 +245,53 @@ async def test_nothing_is_sent_while_paused_not_even_what_was_said_before(tmp_pa
         talk.session.runner.wake()
         await talk.settle()
         assert spoken(process) == ["light the lamp", "It is lit."]
+
+
+# -- a path the host does not know -------------------------------------------
+
+
+class Forgetful(Conversation):
+    """A host that tells of no path but the one it is on, until it knows them all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.knows = False
+        self.asked = 0
+
+    async def messages(self, tip: EntryId) -> tuple[PublicMessage, ...]:
+        self.asked += 1
+        return await super().messages(tip) if self.knows else ()
+
+
+async def test_messages_that_could_not_be_read_are_owed_until_they_can_be(tmp_path: Path) -> None:
+    conversation = Forgetful()
+    async with rig(tmp_path, **ALONE) as process:
+        talk = await process.open(conversation)
+        await talk.turn("light the lamp", "It is lit.")
+        await talk.settle()
+        assert (talk.state.behind, talk.events(TranscriptPassed), conversation.asked) == (True, [], 1)
+        conversation.knows = True
+        process.clock.advance(LOOK_AGAIN_MS)
+        talk.session.runner.wake()
+        await talk.settle()
+        assert spoken(process) == ["light the lamp", "It is lit."]
+
+
+async def test_a_path_nobody_knows_keeps_nothing_else_waiting_and_is_asked_for_once_the_session_goes_on(
+    tmp_path: Path,
+) -> None:
+    conversation = Forgetful()
+    async with rig(tmp_path, **ALONE) as process:
+        talk = await process.open(conversation)
+        await talk.turn("light the lamp", "It is lit.")
+        await talk.settle()
+        await noting.keep(talk.session.desk, LAMP, reason="command")
+        await talk.settle()
+        assert (len(sent(process)), conversation.asked) == (1, 1)
+        conversation.knows = True
+        await talk.turn("and the foghorn", "It is wired.")
+        await talk.settle()
+        assert spoken(process) == ["light the lamp", "It is lit.", "and the foghorn", "It is wired."]
 
 
 # -- in nobody's way ---------------------------------------------------------
