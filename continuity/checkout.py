@@ -88,14 +88,15 @@ def filed(profile: Profile, said: Said) -> Filed:
     claims none of them and is general work under the repository's name: same
     project, same folder, recalled with the rest of it.
     """
-    found = _confirmed(profile.root or "", said)
+    found = confirmed(profile.root or "", said)
     elsewhere = _elsewhere(profile.repository or "", said.remotes)
     if isinstance(found, GitFacts):
         return Filed(profile=profile, git=found, elsewhere=elsewhere)
     return Filed(profile=replace(profile, kind="general"), why=found, elsewhere=elsewhere)
 
 
-def _confirmed(root: str, said: Said) -> GitFacts | Unconfirmed:
+def confirmed(root: str, said: Said) -> GitFacts | Unconfirmed:
+    """Return root, branch and commit as `said` confirms them, or why it does not."""
     if said.trouble is not None:
         return said.trouble
     if said.at_root is None:

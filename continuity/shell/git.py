@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from continuity.checkout import Filed, Remote, Said, Trouble, filed, remote
 from continuity.profile import Profile
-from continuity.shell.checkouts import nearest_checkout
 from continuity.shell.config import environment
 from continuity.shell.programs import Program, program
 from continuity.shell.pulls import pull_request
+from continuity.shell.roots import nearest_checkout
 
 SECONDS = 5.0
 """The bound of all questions together."""
@@ -36,7 +36,7 @@ _HARMLESS = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath=
 
 
 class Git(NamedTuple):
-    """Git, asked about one approved root."""
+    """Git, asked about one root."""
 
     program: Program
     root: str
@@ -57,6 +57,12 @@ class Git(NamedTuple):
             sha=await self.told("rev-parse", "--quiet", "--verify", "HEAD"),
             remotes=_remotes(await self.told("config", "--null", "--get-regexp", r"^remote\..*\.url$")),
         )
+
+
+def about(root: Path, environ: Mapping[str, str]) -> Git | None:
+    """Return git for questions about `root`; None where there is none outside it."""
+    found = program("git", environ, root, **_QUIET)
+    return Git(found, str(root)) if found is not None else None
 
 
 async def git_facts(profile: Profile) -> Filed:
@@ -81,11 +87,11 @@ async def _said(cwd: str, root: Path, environ: Mapping[str, str]) -> Said:
     trouble = await anyio.to_thread.run_sync(_trouble, Path(cwd), root)
     if trouble is not None:
         return Said(trouble=trouble)
-    found = program("git", environ, root, **_QUIET)
-    if found is None:
+    git = about(root, environ)
+    if git is None:
         return Said(trouble="no-git")
     with anyio.move_on_after(SECONDS):
-        return await Git(found, str(root)).said()
+        return await git.said()
     return Said(trouble="no-answer")
 
 

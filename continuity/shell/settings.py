@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from continuity.places import expanded
 from continuity.profile import Profile, Repository, folder_fault, route
-from continuity.shell.checkouts import nearest_checkout
+from continuity.shell.roots import nearest_checkout
 
 _ELSEWHERE = re.compile(r"[A-Za-z]:[\\/]|[\\/]{2}")
 """A drive or a share: Windows' way to name a place, which means another one here, or none."""

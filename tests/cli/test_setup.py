@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from continuity.cli.setup.checkout import Approved
 from continuity.cli.setup.facts import Here, Kept, Work
 from continuity.cli.setup.file import Moved, write
 from continuity.cli.setup.gather import work_in
+from continuity.cli.setup.naming import Approved
 from continuity.notes import schema_notes
 from continuity.places import places
 from continuity.shell.config import SettingsError, environment
 from continuity.shell.settings import RepositorySettings, Settings
 from tests.cli.desk import Desk, enter_at_each, furnished
+from tests.fakes.checkouts import SYSTEM, executable
 
 USUAL = {"project": "main"}
 
@@ -206,7 +207,29 @@ def test_a_script_that_names_a_repository_where_there_is_no_checkout_is_refused(
     assert (desk.setup(*words).code, desk.settings.exists()) == (1, False)
     ran = desk.setup(*words, "--root", str(desk.work))
     assert (ran.code, desk.now["repositories"][0]["root"]) == (0, str(desk.work))
-    assert "git finds no checkout" in ran.err
+    assert "Git finds no checkout there, or does not trust its owner: until that changes" in ran.err
+
+
+def test_before_the_first_commit_it_is_said_that_work_counts_as_general_until_then(desk: Desk) -> None:
+    words = ("--yes", "--offline", "--project", "main", "--repository", "ada/one")
+    told = "No commit yet: until that changes, its work is filed as general work of ada/one.\n"
+    assert told in desk.setup(*words).err
+    git(desk.work, "commit", "-q", "--allow-empty", "-m", "one")
+    assert desk.setup(*words).err == ""
+
+
+def test_git_is_asked_as_quietly_of_a_checkout_that_nobody_approved(desk: Desk) -> None:
+    seen = desk.root / "seen"
+    real = (desk.root / "bin" / "git").resolve()
+    (desk.root / "bin" / "git").unlink()
+    executable(desk.root / "bin" / "git", f'#!/bin/sh\nenv >> {seen}\nexec {real} "$@"\n')
+    desk.setup("--yes", "--offline", PATH=f"{desk.root / 'bin'}:{SYSTEM}")
+    assert {line for line in seen.read_text().splitlines() if line.startswith("GIT_")} == {
+        "GIT_ALLOW_PROTOCOL=none",
+        "GIT_NO_LAZY_FETCH=1",
+        "GIT_OPTIONAL_LOCKS=0",
+        "GIT_TERMINAL_PROMPT=0",
+    }
 
 
 def test_a_script_that_says_it_twice_changes_nothing(desk: Desk) -> None:
@@ -352,7 +375,7 @@ def test_a_worktree_and_a_clone_are_to_have_the_approved_ones_name(first: Path) 
         found = work(folder, first)
         assert found.checkout is not None
         assert (found.root, found.at, found.checkout.suggestion) == (folder, None, "ada/first")
-        assert found.checkout.confirmed
+        assert found.checkout.why is None
 
 
 def test_the_root_meant_is_the_innermost_checkouts_whatever_is_approved_around_it(first: Path) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from continuity.cli.setup.checkout import Approved, Told, named
+from continuity.checkout import Said
 from continuity.cli.setup.document import Coding, Document, Repeated, Wanted, changed, difference, laid_out, parsed
+from continuity.cli.setup.naming import Approved, Told, named
 from continuity.cli.setup.questions import described, name_fault
 from continuity.shell.settings import Settings
 
@@ -134,10 +135,17 @@ def test_a_copy_of_an_approved_repository_is_to_have_its_name(told: Told, becaus
     assert (found.suggestion, found.because) == ("ada/one", because)
 
 
-def test_a_root_counts_as_confirmed_only_if_git_names_the_same() -> None:
-    assert named(ROOT, Told(top=str(ROOT)), ()).confirmed
-    assert not named(ROOT, Told(top="/home/ada"), ()).confirmed
-    assert not named(ROOT, Told(), ()).confirmed
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (Said(at_root=True, head="refs/heads/main", sha="0" * 40), None),
+        (Said(at_root=True, head="refs/heads/main"), "no-commit"),
+        (Said(at_root=False), "other-root"),
+        (Said(trouble="no-git"), "no-git"),
+    ],
+)
+def test_why_work_would_be_general_although_it_is_approved_is_known_before_it_is(said: Said, why: str | None) -> None:
+    assert named(ROOT, Told(said), ()).why == why
 
 
 # -- words -------------------------------------------------------------------

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from continuity.cli import guides, shim
-from continuity.cli.setup.checkout import Approved, Checkout
 from continuity.cli.setup.document import Document
+from continuity.cli.setup.naming import Approved, Checkout
 from continuity.memory.notes import ProjectInfo
 from continuity.places import Places
 from continuity.shell.settings import Settings

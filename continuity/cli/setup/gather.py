@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from continuity.cli import guides, shim
-from continuity.cli.setup.checkout import Approved, checkout_of
 from continuity.cli.setup.document import Repeated, known, parsed
 from continuity.cli.setup.facts import Before, Here, Kept, Work
+from continuity.cli.setup.naming import Approved, checkout_of
 from continuity.places import PlaceRefused, expanded, named
 from continuity.shell.config import COMPATIBLE_CONFIG, OUR_CONFIG, SettingsError, read_settings
 from continuity.shell.settings import Settings

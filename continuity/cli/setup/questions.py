@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from continuity.checkout import REASONS, Unconfirmed
 from continuity.cli.setup.asking import Asker, numbered
 from continuity.cli.setup.document import Coding
-from continuity.cli.setup.facts import Before, Flags, Served
+from continuity.cli.setup.facts import Before, Flags, Served, Work
 from continuity.console import FINDINGS, UNREADABLE, fail, say
 from continuity.memory.notes import ProjectInfo
 from continuity.notes import ENTITIES, Entity
@@ -112,26 +114,42 @@ def general(asker: Asker, before: Before, known: Projects, flags: Flags) -> str 
 
 def coding(asker: Asker, before: Before, known: Projects, flags: Flags, usual: str | None) -> Coding | None:
     """Return what the checkout we are in is to be filed as; None if there is nothing to say of it."""
-    work, settings = before.work, before.kept.settings
+    work = before.work
     _tell_work(asker, before)
     if work.root is None:
         if flags.repository is not None:
-            fail(
-                "this folder is in no git checkout; nothing was written", "name the checkout with --root PATH", FINDINGS
-            )
+            hint = "name the checkout with --root PATH"
+            fail("this folder is in no git checkout; nothing was written", hint, FINDINGS)
         return None
     root, at = str(work.root), work.at
-    entry = settings.repositories[at] if at is not None else None
     given = False if flags.general else True if flags.repository is not None else None
-    sure = work.checkout is not None and work.checkout.root == work.root and work.checkout.confirmed
-    if not asker.confirm("File work in it as coding work?", given=given, now=at is not None, suggested=sure):
-        return Coding(root, approved=False, at=at) if at is not None else None
-    suggestion = work.checkout.suggestion if work.checkout is not None else ""
+    sure = _unconfirmed(work) in _PASSING
+    if asker.confirm("File work in it as coding work?", given=given, now=at is not None, suggested=sure):
+        return _approved(asker, before, known, flags, Coding(root, approved=True, project=usual, at=at))
+    return Coding(root, approved=False, at=at) if at is not None else None
+
+
+_PASSING: tuple[Unconfirmed | None, ...] = (None, "no-commit", "no-branch")
+"""What keeps work from being filed as coding work for a while only, if anything does."""
+
+
+def _unconfirmed(work: Work) -> Unconfirmed | None:
+    """Why git does not confirm what is asked about."""
+    if work.checkout is None:
+        return "no-repository"
+    return work.checkout.why if work.checkout.root == work.root else "other-root"
+
+
+def _approved(asker: Asker, before: Before, known: Projects, flags: Flags, usual: Coding) -> Coding:
+    """Ask for everything about a checkout that is coding work; `usual` is what there is to say without an approval."""
+    work, at = before.work, usual.at
+    entry = before.kept.settings.repositories[at] if at is not None else None
+    suggestion = work.checkout.suggestion if work.checkout is not None else Path(usual.root).name
     name = asker.text(
         "Name of the repository, the same for each copy of it",
         name_fault,
         given=flags.repository,
-        now=entry.repository if entry is not None else suggestion or work.root.name,
+        now=entry.repository if entry is not None else suggestion,
     )
     chosen = project(
         asker,
@@ -139,17 +157,16 @@ def coding(asker: Asker, before: Before, known: Projects, flags: Flags, usual: s
         known,
         given=flags.project if flags.repository is not None else None,
         present=entry.project if entry is not None else None,
-        suggested=usual if entry is None else None,
+        suggested=usual.project if entry is None else None,
     )
-    present = entry.read_projects if entry is not None else ()
-    reads = _read(asker, known, present, chosen)
+    reads = _read(asker, known, entry.read_projects if entry is not None else (), chosen)
+    why = _unconfirmed(work)
+    if why is not None:
+        reason = REASONS[why]
+        say(f"{reason[0].upper()}{reason[1:]}: until that changes, its work is filed as general work of {name}.")
     folder = entry.checkpoint_folder if entry is not None else None
-    if not sure:
-        say(
-            f"warning: git finds no checkout at {root}, or does not trust its owner; until it does, work there is general"
-        )
     asker.tell(f"Its checkpoints go to folder {folder or coding_folder(name)}.")
-    return Coding(root, approved=True, repository=name, project=chosen, read_projects=reads, at=at)
+    return usual._replace(repository=name, project=chosen, read_projects=reads)
 
 
 def _tell_work(asker: Asker, before: Before) -> None:

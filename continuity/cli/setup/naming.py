@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 
-from continuity.checkout import remote
-from continuity.shell.checkouts import nearest_checkout
-from continuity.shell.git import SECONDS, Git
-from continuity.shell.programs import program
-
-_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+from continuity.checkout import Said, Unconfirmed, confirmed, remote
+from continuity.profile import GitFacts
+from continuity.shell.git import SECONDS, about
+from continuity.shell.roots import nearest_checkout
 
 
 class Checkout(NamedTuple):
@@ -24,8 +22,8 @@ class Checkout(NamedTuple):
     """What its repository may be called."""
     because: str
     """Where the suggestion comes from, in words."""
-    confirmed: bool = True
-    """Whether git says so too: without that no checkpoint is filed as coding work."""
+    why: Unconfirmed | None = None
+    """Why work in it would be filed as general work now, although it were approved."""
 
 
 class Approved(NamedTuple):
@@ -38,7 +36,7 @@ class Approved(NamedTuple):
 class Told(NamedTuple):
     """What git said; empty is what it did not say."""
 
-    top: str = ""
+    said: Said = Said()
     common: str = ""
     """Git's own folder, which the worktrees of one repository share."""
     origin: str = ""
@@ -53,34 +51,38 @@ def checkout_of(cwd: Path, home: Path, environ: Mapping[str, str], approved: Ite
 
 async def _told(root: Path, environ: Mapping[str, str]) -> Told:
     """What git says in time. It is found outside the checkout, and changes nothing."""
-    found = program("git", environ, root, **_QUIET)
-    if found is None:
-        return Told()
-    git, told = Git(found, str(root)), Told()
+    git = about(root, environ)
+    if git is None:
+        return Told(Said(trouble="no-git"))
     with anyio.move_on_after(SECONDS):
-        told = told._replace(top=await git.told("rev-parse", "--show-toplevel") or "")
-        told = told._replace(common=await git.told("rev-parse", "--path-format=absolute", "--git-common-dir") or "")
-        return told._replace(origin=await git.told("config", "--get", "remote.origin.url") or "")
-    return told
+        said = await git.said()
+        common = await git.told("rev-parse", "--path-format=absolute", "--git-common-dir")
+        return Told(said, common or "", await git.told("config", "--get", "remote.origin.url") or "")
+    return Told(Said(trouble="no-answer"))
 
 
 def named(root: Path, told: Told, approved: Iterable[Approved]) -> Checkout:
     """Return the checkout at `root` with the name it should have: that of an approved one it is a part or a copy of."""
-    confirmed = bool(told.top) and Path(told.top).resolve() == root
-    others = [each for each in approved if each.root != root]
+    found = confirmed(str(root), told.said)
+    suggestion, because = _suggested(root, told, [each for each in approved if each.root != root])
+    return Checkout(root, suggestion, because, None if isinstance(found, GitFacts) else found)
+
+
+def _suggested(root: Path, told: Told, others: Sequence[Approved]) -> tuple[str, str]:
+    """A name, and where it comes from."""
     for each in others:
         if told.common and Path(told.common).parent.resolve() == each.root:
-            return Checkout(root, each.repository, f"it is a worktree of {each.root}", confirmed)
+            return each.repository, f"it is a worktree of {each.root}"
         if _is_path(told.origin) and Path(told.origin.removeprefix("file://")).resolve() == each.root:
-            return Checkout(root, each.repository, f"it is a clone of {each.root}", confirmed)
+            return each.repository, f"it is a clone of {each.root}"
     origin = remote("origin", told.origin)
     name = origin.repository
     if name is None or not origin.host:  # a folder says nothing of whose repository it is
-        return Checkout(root, root.name, "that of its folder", confirmed)
+        return root.name, "that of its folder"
     known = next((each for each in others if each.repository.lower() == name.lower()), None)
     if known is not None:
-        return Checkout(root, known.repository, f"that of {known.root}, for both have the same remote", confirmed)
-    return Checkout(root, name, "that of its remote `origin`", confirmed)
+        return known.repository, f"that of {known.root}, for both have the same remote"
+    return name, "that of its remote `origin`"
 
 
 def _is_path(origin: str) -> bool:
