@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from continuity.capture import PublicMessage, content_digest, digest
-from continuity.privacy import cut_point, mask, mask_candidates
+from continuity.capture import content_digest, digest
+from continuity.privacy import cut_point, mask_words
 from continuity.privacy.quoting import one_line, printable
 from journal.ids import CaptureId, EntryId, SessionId, Sha256
 
@@ -80,13 +80,9 @@ def worded(
 
     def clean(value: str) -> str:
         nonlocal count
-        masked = mask(value)
+        masked = mask_words(value, candidates=candidates)
         count += masked.count
-        if not candidates:
-            return masked.text
-        (message,), more = mask_candidates([PublicMessage(EntryId("words"), "user", masked.text, 0)])
-        count += more
-        return message.text
+        return masked.text
 
     told = ((key, one_line(clean(value), _VALUE_CHARS)) for key, value in list(metadata.items())[:_MOST_KEYS])
     return Worded(

@@ -1,11 +1,11 @@
-"""What a prompt is about, as words that a search may be asked for. It keeps no sentence, and no credential it recognises."""
+"""What a prompt is about, as words that a search may be asked for. It keeps no sentence, and no credential that is recognised."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
 
-from continuity.privacy import PLACEHOLDER, cut_point, mask
+from continuity.privacy import PLACEHOLDER, cut_point, mask_words
 from continuity.privacy.quoting import printable
 
 MOST_WORDS = 12
@@ -37,13 +37,14 @@ _IN_WORDS = frozenset("LNM")
 """Categories of characters that make a word: letters, numbers and the marks on them."""
 
 
-def topic_of(prompt: str) -> tuple[str, ...]:
+def topic_of(prompt: str, *, candidates: bool = True) -> tuple[str, ...]:
     """Return the words that say what `prompt` is about, each once, in lower case and in their order.
 
+    No credential is among them, nor, with `candidates`, what may be one.
     They hold letters and numbers alone, so that no search engine takes one for an operator, a phrase or a filter.
     """
     head = prompt[: cut_point(prompt, 0, READ_CHARS)]
-    plain = PLACEHOLDER.sub(" ", mask(printable(head)).text)
+    plain = PLACEHOLDER.sub(" ", mask_words(printable(head), candidates=candidates).text)
     words = dict.fromkeys(word for word in _words(plain) if _says_something(word))
     return tuple(words)[:MOST_WORDS]
 

@@ -18,6 +18,7 @@ from continuity.privacy.prefixed import prefixed
 from continuity.privacy.spans import PLACEHOLDER, Span, cut_point, placed, replaced, visible
 from continuity.privacy.tokens import tokens
 from continuity.privacy.webkeys import web_keys
+from journal.ids import EntryId
 
 __all__ = [
     "PLACEHOLDER",
@@ -28,6 +29,7 @@ __all__ = [
     "mask",
     "mask_candidates",
     "mask_messages",
+    "mask_words",
     "withhold",
 ]
 
@@ -81,6 +83,15 @@ def mask_candidates(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMess
         count += more
         done.append(msgspec.structs.replace(message, text=text) if more else message)
     return tuple(done), count
+
+
+def mask_words(text: str, *, candidates: bool) -> Masked:
+    """Return one text that stands alone masked; with `candidates` what may be a credential is masked in it too."""
+    masked = mask(text)
+    if not candidates:
+        return masked
+    (done,), more = mask_candidates([PublicMessage(EntryId("words"), "user", masked.text, 0)])
+    return Masked(done.text, masked.count + more)
 
 
 def withhold(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessage, ...], int]:

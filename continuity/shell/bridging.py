@@ -12,7 +12,7 @@ import anyio
 from continuity.commands import CommandRejected, Observe
 from continuity.memory.calls import Object, Ticket
 from continuity.memory.tools import Bridged, TextBlock, ToolReply, ToolSpec, call
-from continuity.privacy import mask
+from continuity.privacy import mask_words
 from continuity.shell.desk import Desk, kept
 from continuity.shell.link import MemoryLink
 from journal.errors import JournalError
@@ -104,7 +104,8 @@ async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> _Sent
         raise CommandRejected("forward", "no connection")
     await desk.apply(Observe(described), branch=branch)
     aimed = {name: str(arguments[name])[:_TARGET_CHARS] for name in _TARGETS if name in arguments}
-    digest, bodies = kept(mask(json.dumps(aimed, sort_keys=True, ensure_ascii=False)).text)
+    plain = json.dumps(aimed, sort_keys=True, ensure_ascii=False)
+    digest, bodies = kept(mask_words(plain, candidates=desk.settings.mask_candidates).text)
     called = ToolCalled(
         call_id=CallId(secrets.token_hex(16)),
         name=spec.original[:200],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from continuity.commands import CommandRejected
-from continuity.privacy import mask
+from continuity.privacy import mask_words
 from continuity.profile import Profile
 from continuity.shell import noting
 from continuity.shell.noting import Note
@@ -36,7 +36,8 @@ async def remember(session: Session, words: str) -> None:
             f"Not remembered: {trouble(error)}. Your words were kept nowhere; say them again later.", "error"
         )
     else:
-        desk.voice.answer(_kept(desk.profile, mask(words).count) if identity is not None else _KNOWN)
+        maskings = mask_words(words, candidates=desk.settings.mask_candidates).count
+        desk.voice.answer(_kept(desk.profile, maskings) if identity is not None else _KNOWN)
 
 
 def noted(words: str, profile: Profile) -> Note:

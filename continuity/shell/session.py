@@ -10,14 +10,15 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from continuity.commands import Fork, Observe, Observed, OpenSession, Request, Settle
-from continuity.lineage import Stay, choose
+from continuity.commands import Observed, Request, Settle
 from continuity.offrecord import withheld
 from continuity.places import Places
+from continuity.privacy import mask_words
 from continuity.shell.desk import Desk, kept
+from continuity.shell.holding import Holding, Second
 from continuity.shell.ledger import Ledger
 from continuity.shell.mirroring import Receipt, unmirrored
-from continuity.shell.opening import Guard, Host, blocked, header, journal_path, opening, tell_torn
+from continuity.shell.opening import Host
 from continuity.shell.pausing import Pausing, Switched
 from continuity.shell.ports import PathView
 from continuity.shell.recalling import Composed, delivered
@@ -25,20 +26,13 @@ from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.shell.settling import Settling
 from continuity.state import State
 from continuity.topic import topic_of
-from journal.errors import JournalError, JournalLocked
-from journal.events import CompactionEnded, CompactionNoticed, CompactionStarted, WorkBegun
+from journal.errors import JournalError
+from journal.events import CompactionEnded, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
-from journal.row import WriterRecord
 
 type Asked = Literal["due", "kept", "nothing", "paused", "unrecorded"]
 """What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new or nothing on the
 record, or it could not be recorded."""
-
-
-class Second(msgspec.Struct, frozen=True):
-    """What is known of the process that has the session open before this one."""
-
-    holder: WriterRecord | None
 
 
 class Prompted(msgspec.Struct, frozen=True):
@@ -56,22 +50,18 @@ class Session:
     ) -> None:
         """Make the session's actor; `after` is set once an earlier one of the same session let go of the journal."""
         self.desk = desk
-        self.places = places
         self.host = host
         self.runner = Runner(desk, spawn)
         self.settling = Settling(desk, self.runner.wake)
         self.pausing = Pausing(desk)
-        self.blocked: str | None = None
-        """Why nothing can be recorded, in words for a person; None while all is well."""
+        self.holding = Holding(desk, places, host, self.runner, self.pausing)
+        self._guarded = self.holding.guarded
         self.gone = anyio.Event()
         """Set when this one let go of the journal for good."""
         self._after = after
-        self.second: Second | None = None
-        """Another process has this session open, so nothing is recorded here until it lets go."""
         self._anchor: object | None = None
         self._turn = anyio.Lock()
         self._begun = anyio.Event()
-        self._reason: OpenReason = "startup"
         self._left = False
         self._told_late = False
 
@@ -93,11 +83,11 @@ class Session:
                 return  # the process ends, or another actor of this session takes over
             self._left = False
             if not self.begun or reason != "reload" or self.desk.ledger is not None:  # nothing open is not reloaded
-                self._reason = reason
+                self.holding.reason = reason
             self._want_server(at_once=True)
             with self._guarded():
                 if self.desk.ledger is not None:
-                    await self._open(self.desk.ledger, reason)
+                    await self.holding.open(self.desk.ledger, reason)
                 else:
                     await self._take_hold(await self.desk.source.view(None), prompted=False)
             self.runner.wake()
@@ -116,16 +106,20 @@ class Session:
         """A prompt is on disk and the model has not been asked yet."""
         async with self._boundary():
             self._anchor, self.pausing.running = anchor, True
+            self.holding.goes_on()
             view = await self.desk.source.view(anchor)
+            self.holding.goes_on(view.tip if typed and view.certain and view.unanswered else None)
             with self._guarded():
                 if self.desk.ledger is not None:
-                    await self._place(self.desk.ledger, view)
+                    await self.holding.place(self.desk.ledger, view)
                 elif self.blocked is None or self.second is not None:
                     await self._take_hold(view, prompted=True)
             ledger = self.desk.ledger
             if ledger is None:
                 return Prompted(None, None)
-            await self.desk.note(WorkBegun(how="prompt" if typed else "custom", characters=characters), tip=view.tip)
+            if self.holding.placed:  # else it would be told of a branch that is not the prompt's
+                begun = WorkBegun(how="prompt" if typed else "custom", characters=characters)
+                await self.desk.note(begun, tip=view.tip)
             self._want_server()
             self.runner.wake()
             return Prompted(unmirrored(ledger, view), await self._brief(ledger, view, typed=typed))
@@ -139,15 +133,15 @@ class Session:
             ledger = self.desk.ledger
             if ledger is None:
                 self.desk.passed_by()
+            self.pausing.rested(view.tip)
+            if ledger is None:
+                return
             with self._guarded():
-                await self.pausing.settled(view.tip)
-                if ledger is None:
-                    return
                 await self._settle(ledger, view, interrupted=interrupted and view.unanswered)
             self._want_server()
 
-    async def request(self, reason: str, focus: str | None = None) -> Asked:
-        """Make what was gathered due now, and tell what came of it."""
+    async def request(self, reason: str, focus: str = "") -> Asked:
+        """Make what was gathered due now, with a person's words on what to keep in view, and tell what came of it."""
         async with self._boundary():
             await self._hold_late()
             ledger = self.desk.ledger
@@ -155,7 +149,8 @@ class Session:
                 return "paused"
             if ledger is None:
                 return "nothing"
-            digest, bodies = kept(focus) if focus else (None, {})
+            masked = mask_words(focus, candidates=self.desk.settings.mask_candidates).text
+            digest, bodies = kept(masked) if masked else (None, {})
             try:
                 rows = await ledger.apply(Request(reason=reason, focus_sha256=digest), tip=None, bodies=bodies)
             except JournalError as error:
@@ -191,7 +186,7 @@ class Session:
             await self.desk.note(fact)
             if isinstance(fact, CompactionEnded) and not fact.aborted and ledger is not None:
                 with self._guarded():  # now: the next prompt would take it for one that nobody announced
-                    await self._notice_compaction(ledger, await self.desk.source.view(None))
+                    await self.holding.notice_compaction(ledger, await self.desk.source.view(None))
 
     async def delivered(self, composed: Composed) -> None:
         """The brief went into the model's context: record what was put there and from which notes."""
@@ -256,54 +251,26 @@ class Session:
         return captured or (settings.capture_knowledge and settings.summarize_on_shutdown)
 
     @property
+    def blocked(self) -> str | None:
+        """Why nothing can be recorded, in words for a person; None while all is well."""
+        return self.holding.blocked
+
+    @property
+    def second(self) -> Second | None:
+        """Another process has this session open, so nothing is recorded here until it lets go."""
+        return self.holding.second
+
+    @property
     def state(self) -> State | None:
         """The state of the branch being written, or None without a journal."""
         return self.desk.ledger.state if self.desk.ledger else None
 
     # -- the journal ---------------------------------------------------------
 
-    def _guarded(self) -> Guard:
-        return Guard(self._refused)
-
-    def _refused(self, error: JournalError) -> None:
-        """A journal that is locked may be free at the next prompt; one that cannot be used is left as it is.
-
-        What befalls one that is open is trouble: every later boundary tries again.
-        """
-        self.second = Second(error.holder) if isinstance(error, JournalLocked) else None
-        why = blocked(error) if self.desk.ledger is None else None
-        if why is None:
-            self.desk.unrecorded(error)
-            return
-        self.blocked = why
-        self.desk.voice.say("journal", f"Continuity: {why}.", "warning")
-
     async def _take_hold(self, view: PathView, *, prompted: bool) -> Ledger | None:
-        """Go on in the session's journal if there is one; it is made at the first prompt, and not before."""
-        if view.root is None:
-            return None  # whose journal it would be is not known yet
-        path = await anyio.to_thread.run_sync(journal_path, self.places, self.desk.session_id, view.root)
-        found = path.exists()
-        if found:
-            ledger = await Ledger.open(path, self.desk.writer, self.desk.clock)
-        elif prompted:
-            ledger = await Ledger.create(
-                path, header(self.desk.session_id, view.root), self.desk.writer, self.desk.clock
-            )
-        else:
-            return None
-        if self.blocked is not None:
-            self.desk.voice.say("journal", "Continuity can use this session's journal now.")
-        self.desk.ledger, self.blocked, self.second = ledger, None, None
-        paused = self.pausing.paused
-        if found:
-            await self._follow(ledger, view)
-        await self._open(ledger, self._reason)
-        await self.pausing.carry(paused)
-        await self.desk.flush()
-        await self.runner.adopter.placed(ledger, view, opened=found or len(view.public) > 1)
-        await self._notice_compaction(ledger, view)
-        if not prompted:
+        """Go on in the session's journal; what a start finds on the path is settled at once."""
+        ledger = await self.holding.take(view, make=prompted)
+        if ledger is not None and not prompted:
             await self._settle(ledger, view, interrupted=view.unanswered)
         return ledger
 
@@ -317,62 +284,16 @@ class Session:
             if ledger is not None:
                 await self._settle(ledger, view, interrupted=view.unanswered)
 
-    async def _open(self, ledger: Ledger, reason: OpenReason) -> None:
-        """Record the opening on the current branch, and on every other that still owes something."""
-        command = self._opening(reason)
-        await ledger.apply(command, tip=None)
-        for branch, state in ledger.states.items():
-            owes = state.captures or state.calls or state.gathered.owed is not None or state.behind
-            if branch != ledger.current and owes:
-                await ledger.apply(command, tip=None, branch=branch)
-
-    def _opening(self, reason: OpenReason) -> OpenSession:
-        desk = self.desk
-        return opening(reason, host=self.host, profile=desk.profile, settings=desk.settings, writer=desk.writer)
-
-    # -- lineage -------------------------------------------------------------
-
-    async def _follow(self, ledger: Ledger, view: PathView) -> None:
-        """Go to the branch the path continues, or begin one."""
-        tell_torn(self.desk.voice, view)
-        chosen = choose([m.entry_id for m in view.public], ledger.trails, ledger.current)
-        if isinstance(chosen, Stay):
-            ledger.current = chosen.branch
-        else:
-            await ledger.fork(chosen.parent, chosen.position, Fork(reason="path-left", left_tip=chosen.left_tip))
-
-    async def _place(self, ledger: Ledger, view: PathView) -> None:
-        """Continue the branch the path is on; a branch that is left is captured, always."""
-        if ledger.state.closed:  # it could not be recorded before, nor what follows it
-            await self._open(ledger, self._reason)
-            await self.desk.flush()
-        before, paused = ledger.current, self.pausing.paused
-        chosen = choose([m.entry_id for m in view.public], ledger.trails, before)
-        if not isinstance(chosen, Stay) or chosen.branch != before:
-            await ledger.apply(Request(reason="left-branch"), tip=None, branch=before)
-        await self._follow(ledger, view)
-        if ledger.current != before:
-            await ledger.apply(self._opening("branch"), tip=None)
-            self.runner.recaller.stale(ledger.current)
-        await self.pausing.carry(paused)
-        await self.runner.adopter.placed(ledger, view)
-        await self._notice_compaction(ledger, view)
-
-    async def _notice_compaction(self, ledger: Ledger, view: PathView) -> None:
-        if view.compactions:
-            rows = await ledger.apply(Observe(CompactionNoticed(entry=view.compactions[-1])), tip=None)
-            if rows:
-                self.runner.recaller.stale(ledger.current)
-
     async def _settle(self, ledger: Ledger, view: PathView, *, interrupted: bool) -> None:
         """Count what is public, on the record and new on the path since the last settled tip."""
-        await self.pausing.record()
+        if not self.holding.placed or self.pausing.owes:
+            await self.holding.place(ledger, view)
         if view.tip is None:
             return
-        new, spans = view.since(ledger.state.settled_tip), ledger.state.off
-        if spans:
-            off = withheld([message.entry_id for message in view.public], spans)
-            new = tuple(message for message in new if message.entry_id not in off)
+        new = view.since(ledger.state.settled_tip)
+        whole = len(new) == len(view.public)
+        off = withheld([message.entry_id for message in new], ledger.state.off, whole=whole)
+        new = tuple(message for message in new if message.entry_id not in off)
         settle = Settle(
             tip=view.tip,
             messages=len(new),
@@ -395,6 +316,6 @@ class Session:
             self._told_late = True
             self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
         asks = typed and view.unanswered and not self.pausing.paused  # a topic leaves the session, and is kept
-        topic = topic_of(view.public[-1].text) if asks else ()
+        topic = topic_of(view.public[-1].text, candidates=self.desk.settings.mask_candidates) if asks else ()
         seconds = self.desk.settings.recall_wait_seconds
         return await self.runner.recaller.brief(ledger.current, ledger.state, view, topic=topic, seconds=seconds)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.pending import REASON_CHARS, VERDICTS, Open, choices, matching, observation, open_items
-from continuity.privacy import mask
+from continuity.privacy import mask_words
 from continuity.shell.desk import Desk, kept
 from continuity.shell.opening import trouble
 from continuity.shell.reconciling import observe
@@ -116,7 +116,8 @@ class Settling:
             )
             return
         try:
-            command, bodies = settlement(item, decision, reason)
+            candidates = self._desk.settings.mask_candidates
+            command, bodies = settlement(item, decision, reason, candidates=candidates)
             rows = await self._desk.apply(command, branch=item.branch, bodies=bodies)
         except CommandRejected as error:
             self._desk.voice.answer(f"{item.short} was not settled: {error.reason}. See /bm-pending.", "warning")
@@ -157,13 +158,15 @@ class Settling:
         self._desk.voice.answer(f"Nothing was recorded: {trouble(error)}.", "error")
 
 
-def settlement(item: Open, decision: Decision, reason: str) -> tuple[Resolve | ResolveCall, Mapping[Sha256, str]]:
+def settlement(
+    item: Open, decision: Decision, reason: str, *, candidates: bool = True
+) -> tuple[Resolve | ResolveCall, Mapping[Sha256, str]]:
     """Return the command that records a person's `decision` of `item`, and its reason as it is kept: masked and bounded.
 
     Raises:
         CommandRejected: It is a call, and a call is never made again.
     """
-    digest, bodies = kept(mask(reason.strip()).text[:REASON_CHARS])
+    digest, bodies = kept(mask_words(reason.strip(), candidates=candidates).text[:REASON_CHARS])
     if item.kind == "capture":
         return Resolve(capture_id=CaptureId(item.reference), decision=decision, reason_sha256=digest), bodies
     if decision == "rewrite":

@@ -17,7 +17,6 @@ from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
 from continuity.memory.server import ServerSpec
 from continuity.memory.tools import Bridge, ToolReply, bridge, cancelled_reply
 from continuity.places import Places
-from continuity.privacy import mask
 from continuity.shell.bridging import Call, forward
 from continuity.shell.config import Loaded, SettingsError, environment, load_places, load_settings
 from continuity.shell.serving import server_spec
@@ -124,10 +123,9 @@ def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | 
         return "Nothing can be saved here: see /bm-status."
     if session.pausing.paused:
         return OFF_THE_RECORD
-    focus = mask(arguments.strip()).text or None
 
     async def request() -> None:
-        match await session.request("command", focus):
+        match await session.request("command", arguments.strip()):
             case "kept":
                 text = "A checkpoint is kept already and is saved as soon as memory answers; see /bm-status."
                 living.presence.answer(text)

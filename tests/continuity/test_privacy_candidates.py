@@ -3,7 +3,7 @@
 import pytest
 
 from continuity.capture import PublicMessage
-from continuity.privacy import WITHHELD, mask, mask_candidates, withhold
+from continuity.privacy import WITHHELD, mask, mask_candidates, mask_words, withhold
 from journal.ids import EntryId
 
 VALUE = "Xk29dLq07" + "TzPw81RmVb4"
@@ -58,3 +58,12 @@ def test_a_message_with_a_candidate_is_withheld_as_a_whole_and_the_others_stay()
     assert [one.text for one in done] == ["good morning", WITHHELD, "good night"]
     assert done[0] is given[0]
     assert count == 1
+
+
+def test_words_that_stand_alone_are_masked_with_what_may_be_a_credential_or_without() -> None:
+    words = f"password=hunter22, and the key for the lamp is {VALUE}"
+    certain = mask(words)
+    assert mask_words(words, candidates=False) == certain
+    done = mask_words(words, candidates=True)
+    assert done.text == certain.text.replace(VALUE, "[masked:possible-credential]")
+    assert (certain.count, done.count) == (1, 2)

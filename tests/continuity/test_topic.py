@@ -22,6 +22,7 @@ PROFILE = Profile(
     cwd="/w/thesis",
     checkpoint_folder="tau/checkpoints",
 )
+MAYBE = "Xk29dLq07" + "TzPw81RmVb4"
 TROUBLE = (
     'He said "mend the foghorn',
     "foghorn AND",
@@ -90,6 +91,12 @@ def test_what_stands_behind_the_beginning_of_a_prompt_is_not_looked_at() -> None
 def test_a_credential_is_no_part_of_a_topic() -> None:
     assert topic_of("the password is hunter22 password=hunter22 for the foghorn") == ("password", "foghorn")
     assert topic_of("use ghp_abcdefghijklmnopqrstuvwxyz0123456789 for the foghorn") == ("foghorn",)
+
+
+def test_what_may_be_a_credential_is_no_word_unless_it_is_let_pass() -> None:
+    prompt = f"the key for the lamp is {MAYBE}"
+    assert topic_of(prompt) == ("key", "lamp")
+    assert topic_of(prompt, candidates=False) == ("key", "lamp", MAYBE.lower())
 
 
 @pytest.mark.parametrize("prompt", TROUBLE)

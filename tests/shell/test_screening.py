@@ -50,7 +50,7 @@ async def test_a_person_who_asks_gets_it_with_the_value_masked_also_what_was_lef
         await talk.turn(DOUBTFUL, "The lamp is lit.")
         await talk.settle()
         await talk.turn("go on", "The horn too.")
-        await talk.session.request("command", None)
+        await talk.session.request("command")
         await talk.settle()
         by_itself, by_hand = process.mind.asked
         assert WITHHELD in by_itself
