@@ -9,6 +9,7 @@ before each request reads `faults.json`, which a test may rewrite at any time th
     <tool name>  a list of steps carried out in order, `store` among them (without it nothing is stored):
                  "store" "hold" "turn" "silent" "exit" "garbage" "wrong-id" "truncated" "empty" "invalid" "text"
                  "rpc-error"; "hold" waits for `release()`, "turn" for `release(title)` of its own note
+                 {"hold": name} (waits for `release(name)`)
                  {"error": text} {"code": code} {"sleep": seconds} {"store": body} (another body than it was given)
                  "wedge" (this server answers nothing from here on; the next one does)
     projects     what list_memory_projects tells instead of the one there is
@@ -228,9 +229,10 @@ class Server:
         """Carry out one faulty step; return whether the request is done with."""
         match step:
             case "hold" | "turn":
-                title = arguments["title"] if step == "turn" else ""
-                while not (self.fake.folder / f"release{title}").exists():
-                    time.sleep(0.01)
+                self.held(arguments["title"] if step == "turn" else "")
+                return False
+            case {"hold": name}:
+                self.held(name)
                 return False
             case {"sleep": seconds}:
                 time.sleep(seconds)
@@ -243,6 +245,10 @@ class Server:
             case _:
                 self.raw(spoiled(step, number, arguments) + "\n")
                 return True
+
+    def held(self, name: str) -> None:
+        while not (self.fake.folder / f"release{name}").exists():
+            time.sleep(0.01)
 
     def write_note(self, arguments: Record) -> Record:
         path = _path(arguments)

@@ -14,10 +14,10 @@ from journal.events import BriefDelivered, RecallAnswered, RecallFailed, RecallP
 from journal.events.recall import ROUND
 from tests.fakes.host import Conversation
 from tests.fakes.memory_server import FakeMemory
-from tests.shell.rig import BOUND, Rig, Talk, rig
+from tests.shell.rig import BOUND, Rig, Talk, rig, until
 
-READS = ("search_notes", "recent_activity", "build_context", "read_note")
-SLOW: dict[str, Any] = {tool: [{"sleep": 0.4}, "store"] for tool in READS}
+ROUNDS = {"search_notes": "questions", "recent_activity": "questions", "read_note": "notes"}
+"""What is asked first, and what is read of the answers."""
 TASK, DECISION, EARLIER = "Mend the foghorn.", "Colza or petroleum?", "The lamp was trimmed."
 
 
@@ -49,30 +49,39 @@ async def recalled(talk: Talk, text: str = "go on") -> str:
     return composed.brief.text
 
 
+def asked(process: Rig, name: str) -> int:
+    return sum(count for tool, count in process.memory.calls().items() if ROUNDS.get(tool) == name)
+
+
 def warned(process: Rig, about: str) -> list[str]:
     return [text for topic, text, _ in process.voice.notices if topic.startswith(f"recall-{about}:")]
 
 
-async def test_calls_that_are_all_slow_are_waited_for_together(tmp_path: Path) -> None:
-    async with rig(tmp_path) as process:
+async def test_questions_are_asked_together_and_so_are_the_notes_read(tmp_path: Path) -> None:
+    briefs: list[str] = []
+    async with rig(tmp_path, recall_wait_seconds=BOUND) as process:
         furnish(process, tmp_path)
-        process.memory.faults(**SLOW)
+        process.memory.faults(**{tool: [{"hold": name}, "store"] for tool, name in ROUNDS.items()})
         talk = await started(process)
-        began, before = anyio.current_time(), process.memory.calls()
+
+        async def prompt() -> None:
+            briefs.append(await recalled(talk))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(prompt)
+            await until(lambda: asked(process, "questions") == 5, "every question, before any is answered")
+            process.memory.release("questions")
+            await until(lambda: asked(process, "notes") == 3, "the reading of every note, before any is read")
+            process.memory.release("notes")
+    assert [text for text in (TASK, DECISION, EARLIER) if text not in briefs[0]] == []
+
+
+async def test_notes_that_nobody_reads_in_time_cost_a_brief_themselves_alone(tmp_path: Path) -> None:
+    async with rig(tmp_path, timeout_seconds=1.0) as process:
+        furnish(process, tmp_path)
+        process.memory.faults(read_note=["silent"])
+        talk = await started(process)
         brief = await recalled(talk)
-        took, asked = anyio.current_time() - began, sum((process.memory.calls() - before)[tool] for tool in READS)
-        assert [text for text in (TASK, DECISION, EARLIER) if text not in brief] == []
-        assert asked >= 8
-        assert took < 0.7 * 0.4 * asked
-
-
-async def test_a_round_of_slow_calls_ends_with_the_time_of_one(tmp_path: Path) -> None:
-    async with rig(tmp_path, timeout_seconds=0.6) as process:
-        furnish(process, tmp_path)
-        process.memory.faults(**SLOW | {"read_note": [{"sleep": 30}, "store"]})
-        talk = await started(process)
-        with anyio.fail_after(5):
-            brief = await recalled(talk)
         assert TASK in brief
         assert EARLIER not in brief
 
@@ -156,7 +165,7 @@ async def test_a_misspelt_project_is_named_in_words_and_not_in_the_servers(tmp_p
 
 async def test_a_round_that_nobody_answered_is_said_as_that(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
-        process.memory.faults(**{tool: ["rpc-error"] for tool in READS})
+        process.memory.faults(**{tool: ["rpc-error"] for tool in ROUNDS})
         talk = await started(process)
         await talk.settle()
         (said,) = warned(process, "without")
