@@ -185,6 +185,13 @@ def _transcript(state: State, policy: Policy, now_ms: int) -> Turn:
     return Transcribe(had.first, had.through, had.until), None
 
 
+def transcript_stopped(state: State) -> int:
+    """Return how many notes somebody has to settle before the transcript goes on; none if it goes on by itself."""
+    under_way = ("begun", "ready", "intended")
+    unsettled = sum(c.kind == "transcript" and c.status not in under_way for c in state.captures)
+    return unsettled if state.behind and unsettled >= MOST_OPEN_TRANSCRIPTS else 0
+
+
 def _next_attempt(capture: Capture, now_ms: int) -> int:
     """A write that was not sent is not hurried: what kept it back may take a while."""
     return _after(capture.intent.at_ms, SUBMIT_SPACING_MS, capture.attempt, now_ms) if capture.intent is not None else 0

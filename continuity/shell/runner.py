@@ -161,6 +161,7 @@ class Runner:
             policy = Policy(connection.id if connection else None)
             branches = sorted(ledger.states.items(), key=lambda pair: pair[0] != ledger.current)
             for branch, state in branches:
+                self.transcriber.tell(state)
                 owed = due(state, policy, now_ms)
                 again += [owed.look_again_ms] if owed.look_again_ms is not None else []
                 for effect in owed.effects:

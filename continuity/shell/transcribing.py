@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from continuity.capture import PublicMessage, capture_id
 from continuity.commands import BeginCapture, Observe
-from continuity.due import Transcribe
+from continuity.due import Transcribe, transcript_stopped
 from continuity.handoff.transcript import transcript_note, unwritten
 from continuity.notetext import kept_form
 from continuity.shell.desk import Desk, kept
 from continuity.shell.noting import finished, is_kept
 from continuity.shell.pausing import spoken
 from continuity.shell.screening import screened_alone
+from continuity.state import State
 from journal.events import TranscriptPassed
 from journal.ids import BranchId, EntryId, ProjectName
 
@@ -37,6 +38,21 @@ class Transcriber:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._unknown: dict[BranchId, _Unknown] = {}
+        self._stopped: set[BranchId] = set()
+
+    def tell(self, state: State) -> None:
+        """Say that a branch's transcript stopped, once each time it does."""
+        stopped = transcript_stopped(state)
+        if not stopped:
+            self._stopped.discard(state.branch)
+        elif state.branch not in self._stopped:
+            self._stopped.add(state.branch)
+            self._desk.voice.say(
+                f"transcript-stopped:{self._desk.session_id}:{state.position}",
+                f"Continuity: the transcript stopped, for {stopped} of its notes are not settled. What was said since "
+                "is stored once they are: see /bm-pending.",
+                "warning",
+            )
 
     def unknown(self, branch: BranchId) -> object:
         """What is remembered of a branch's path; the same until it was asked for again."""

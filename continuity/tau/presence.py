@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from continuity.checkout import around, explained
+from continuity.due import transcript_stopped
 from continuity.pending import age
 from continuity.shell.desk import PINNING, Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Second, Session
-from continuity.state import PENDING, Capture, State
+from continuity.state import OWED, PENDING, Capture, State
 from continuity.tau.host import Tau, notify
 
 _REMEMBERED = 8
@@ -120,11 +121,44 @@ def _session(session: Session, now_ms: int) -> list[str]:
             lines.append(f"  log          {desk.ledger.journal.log_bytes // 2**20} MB beside it: {PINNING}")
         lines.append(f"  last save    {_saved(state.checkpoint)}")
         lines += [f"  last note    {_saved(state.noted)}"] if state.noted is not None else []
-        lines += ["  transcript   not all messages are stored yet"] if state.behind else []
+        lines += [f"  transcript   {_transcript(state)}"] if state.behind else []
         lines += _unsettled(desk.ledger.states.values(), now_ms)
         waits = "; saved once a turn brings an answer" if state.gathered.unanswered else ""
         lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture{waits}")
     return [*lines, f"  switches     {_switches(session)}"]
+
+
+def _transcript(state: State) -> str:
+    stopped = transcript_stopped(state)
+    if stopped:
+        return f"stopped: {stopped} notes are not settled; /bm-pending settles them"
+    return "not all messages are stored yet"
+
+
+def unsaved(session: Session) -> str | None:
+    """Return what a person who quits is told of what is not known to be stored, and when it will be; None if all is."""
+    if not session.unsaved:
+        return None
+    state, resumed = session.state, f"tau --session {session.desk.session_id}"
+    stopped = transcript_stopped(state) if state is not None else 0
+    said = [] if stopped and state is not None and not _saved_later(session, state) else [_when_saved(session, resumed)]
+    if stopped:
+        what = f"the transcript of this session stopped: {stopped} notes are not settled"
+        said.append(f"{what}. /bm-pending settles them after {resumed}")
+    return f"Continuity: {'; '.join(said)}"
+
+
+def _saved_later(session: Session, state: State) -> bool:
+    """Whether anything is owed besides the messages that a stopped transcript waits with."""
+    wanted = session.desk.settings.capture_knowledge and state.unsaved_tip is not None
+    return wanted or any(capture.status in OWED for capture in state.captures)
+
+
+def _when_saved(session: Session, resumed: str) -> str:
+    what = f"saved when the session is resumed: {resumed}"
+    if session.pausing.paused:
+        what = f"from before it went off the record, and is saved after {resumed} and /bm-resume"
+    return f"the newest work of this session is kept here and not known to be stored in memory. It is {what}"
 
 
 def _explained(desk: Desk) -> Iterator[str]:

@@ -37,7 +37,7 @@ from continuity.tau.adapters import FileSource, HostMirror, HostModel, SessionMo
 from continuity.tau.host import Context, Tau
 from continuity.tau.host.insertion import Outstanding
 from continuity.tau.host.model_call import ModelCall, snapshot
-from continuity.tau.presence import Presence
+from continuity.tau.presence import Presence, unsaved
 from journal.events.lifecycle import Level
 from journal.ids import SessionId, WriterId
 from journal.row import WriterRecord
@@ -235,17 +235,9 @@ class Resident:
                 await self.adhoc.close("quit")
 
     def _tell_unsaved(self, session: Session) -> None:
-        if session.unsaved:
-            name = session.desk.session_id
-            what = f"saved when the session is resumed: tau --session {name}"
-            if session.pausing.paused:
-                what = f"from before it went off the record, and is saved after tau --session {name} and /bm-resume"
-            self.presence.say(
-                f"unsaved:{name}",
-                "Continuity: the newest work of this session is kept here and not known to be stored in memory. It is "
-                f"{what}",
-                "warning",
-            )
+        told = unsaved(session)
+        if told is not None:
+            self.presence.say(f"unsaved:{session.desk.session_id}", told, "warning")
 
     def _failed(self, name: str, error: Exception) -> None:
         self.presence.say("failure", f"Continuity: {name} failed ({type(error).__name__}). See /bm-status.", "error")

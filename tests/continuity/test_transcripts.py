@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from continuity.capture import PublicMessage
 from continuity.commands import BeginCapture, CloseSession, Observe, SubmitWrite
-from continuity.due import MOST_OPEN_TRANSCRIPTS, Effect, Policy, Submit, Transcribe, due
+from continuity.due import MOST_OPEN_TRANSCRIPTS, Effect, Policy, Submit, Transcribe, due, transcript_stopped
 from continuity.evolve import fold
 from continuity.handoff import Handoff, note_body
 from continuity.handoff.transcript import transcript_note, unwritten
@@ -169,6 +169,19 @@ def test_several_that_are_open_stop_it_until_one_is_settled() -> None:
     few = [event for events in refused[:-1] for event in events]
     assert effects(*SAID, *few) == (Transcribe(P1, tips[-2], A1),)
     assert effects(*SAID, *few, *refused[-1]) == ()
+    assert [transcript_stopped(state_after(*SAID, *few, *last)) for last in ((), refused[-1])] == [0, len(doubts)]
+
+
+def test_it_is_not_stopped_while_one_is_under_way_or_nothing_is_owed() -> None:
+    tips = [EntryId(f"m{number}") for number in range(MOST_OPEN_TRANSCRIPTS)]
+    ids = [CaptureId(f"{number:064x}") for number in range(MOST_OPEN_TRANSCRIPTS)]
+    pairs = [(*sent(one, tip), answered("unknown", one)) for one, tip in zip(ids, tips, strict=True)]
+    doubted = [event for events in pairs for event in events]
+    assert transcript_stopped(state_after(*SAID, *doubted)) == MOST_OPEN_TRANSCRIPTS
+    assert transcript_stopped(state_after(*SAID, *doubted[:-1])) == 0
+    assert transcript_stopped(state_after(*SAID, *doubted, replace(WITHHELD, through=A1))) == 0
+    note = begun(SECOND, EntryId("note-1"), kind="note"), intended(SECOND, EntryId("note-1"), kind="note")
+    assert transcript_stopped(state_after(*SAID, *doubted[:-4], *note, answered("unknown", SECOND))) == 0
 
 
 def test_one_that_may_not_be_sent_yet_keeps_no_other_work_waiting() -> None:

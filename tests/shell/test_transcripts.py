@@ -12,15 +12,16 @@ from msgspec.structs import replace
 
 from continuity.capture import PublicMessage, capture_id
 from continuity.checkout import Filed
-from continuity.commands import RecordProbe
+from continuity.commands import RecordProbe, Resolve
 from continuity.due import MOST_OPEN_TRANSCRIPTS
 from continuity.profile import Profile
 from continuity.shell import noting
 from continuity.shell.reconciling import observe
 from continuity.shell.transcribing import LOOK_AGAIN_MS
 from continuity.state import Transcript
+from continuity.tau.presence import unsaved
 from journal.events import CaptureProbed, SessionClosed, TranscriptPassed, WriteAnswered, WriteIntended
-from journal.ids import EntryId, SessionId
+from journal.ids import CaptureId, EntryId, SessionId, Sha256
 from tests.fakes.host import Conversation, failing
 from tests.shell.rig import Rig, Talk, crash, recorded, replayed, rig, until
 from tests.shell.test_noting import DEAF, LAMP, NEVER, sent
@@ -328,6 +329,54 @@ async def test_several_refusals_stop_it_and_the_state_stays_small(tmp_path: Path
         await talk.settle()
         assert len(sent(process)) == len(talk.state.captures) == MOST_OPEN_TRANSCRIPTS
         assert talk.state.behind
+
+
+async def test_that_it_stopped_is_said_once_shown_and_told_at_the_end(tmp_path: Path) -> None:
+    async with rig(tmp_path, **ALONE) as process:
+        talk = await process.open()
+        process.memory.faults(write_note=[{"code": "PROJECT_CONSTRAINED"}])
+        for number in range(MOST_OPEN_TRANSCRIPTS):
+            await talk.turn(f"turn {number}")
+        await talk.settle()
+        (told,) = (text for topic, text, _ in process.voice.notices if topic.startswith("transcript-stopped:"))
+        assert "the transcript stopped, for 5 of its notes are not settled" in told
+        assert "  transcript   stopped: 5 notes are not settled; /bm-pending settles them" in talk.page
+        assert unsaved(talk.session) == (
+            "Continuity: the transcript of this session stopped: 5 notes are not settled. /bm-pending settles them after "
+            "tau --session session"
+        )
+
+
+async def test_once_one_is_settled_it_goes_on_and_a_second_stop_is_said_again(tmp_path: Path) -> None:
+    async with rig(tmp_path, **ALONE) as process:
+        talk = await process.open()
+        process.memory.faults(write_note=[{"code": "PROJECT_CONSTRAINED"}])
+        for number in range(MOST_OPEN_TRANSCRIPTS):
+            await talk.turn(f"turn {number}")
+        await talk.settle()
+        await abandoned(talk, talk.state.captures[0].capture_id)
+        assert len(sent(process)) == MOST_OPEN_TRANSCRIPTS + 1
+        assert sum(topic.startswith("transcript-stopped:") for topic, _, _ in process.voice.notices) == 2
+
+
+async def abandoned(talk: Talk, identity: CaptureId) -> None:
+    """A person lets go of it."""
+    command = Resolve(capture_id=identity, decision="abandon", reason_sha256=Sha256("7" * 64))
+    await talk.session.desk.apply(command)
+    talk.session.runner.wake()
+    await talk.settle()
+
+
+async def test_a_checkpoint_that_is_not_stored_is_told_of_beside_a_transcript_that_stopped(tmp_path: Path) -> None:
+    async with rig(tmp_path, **ON, **NEVER) as process:
+        talk = await process.open()
+        process.memory.faults(write_note=[{"code": "PROJECT_CONSTRAINED"}])
+        for number in range(MOST_OPEN_TRANSCRIPTS):
+            await talk.turn(f"turn {number}")
+        await talk.settle()
+        told = unsaved(talk.session)
+        assert told is not None
+        assert "It is saved when the session is resumed: tau --session session; the transcript of" in told
 
 
 async def test_the_state_does_not_grow_with_the_messages_that_are_stored(tmp_path: Path) -> None:
