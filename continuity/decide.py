@@ -142,8 +142,13 @@ def _switch(state: State, command: Pause | Resume) -> Events:
 
 
 def _request(state: State, command: Request) -> Events:
-    """Off the record and for an unchanged tip nothing is owed, whoever asks; what asks by itself needs the user's leave."""
-    if state.paused or state.gathered.tip is None or state.gathered.owed is not None:
+    """Off the record and for an unchanged tip nothing is owed, whoever asks; what asks by itself needs the user's leave.
+
+    A person also has the model asked again now that failed.
+    """
+    failed = command.reason == "command" and any(c.status == "begun" and c.failures for c in state.captures)
+    news = state.gathered.tip is not None and state.gathered.owed is None
+    if state.paused or not (news or failed):
         return ()
     if command.reason != "command" and not _permitted(state, command.reason):
         return ()

@@ -159,7 +159,8 @@ class Session:
             if ledger.state.unsaved_tip is None:
                 return "nothing"
             self._want_server(at_once=True)
-            return "due" if rows else "kept"
+            making = any(c.status == "begun" for c in ledger.state.captures)
+            return "due" if rows or making else "kept"
 
     async def hold(self, *, make: bool = True) -> bool:
         """Have the journal for what a person wants, begun now if need be and to `make`; tell whether there is one."""

@@ -39,8 +39,17 @@ def doubted(capture: Capture) -> Capture:
 
 
 def capture_requested(state: State, row: Row, event: CaptureRequested) -> State:
-    gathered = replace(state.gathered, owed=event.reason, focus_sha256=event.focus_sha256)
-    return replace(state, gathered=gathered)
+    """With nothing gathered it is about the checkpoint that the model failed to make, and that waits no longer."""
+    had = state.gathered
+    gathered = replace(had, owed=event.reason, focus_sha256=event.focus_sha256) if had.tip is not None else had
+    captures = tuple(_hurried(c, event) for c in state.captures) if event.reason == "command" else state.captures
+    return replace(state, gathered=gathered, captures=captures)
+
+
+def _hurried(capture: Capture, event: CaptureRequested) -> Capture:
+    if capture.status != "begun" or not capture.failures:
+        return capture
+    return replace(capture, failures=0, focus_sha256=event.focus_sha256 or capture.focus_sha256)
 
 
 def capture_begun(state: State, row: Row, event: CaptureBegun) -> State:

@@ -203,7 +203,8 @@ def _how_far(capture: Capture, now_ms: int) -> str:
     status = unsent.get(capture.status) or capture.status.replace("_", " ")
     code = f" ({capture.code})" if capture.code else ""
     read = f", read {capture.probes} time(s)" if capture.status in PENDING else ""
-    return f"{name} is {status}{code} since {minutes} min{read}"
+    remedy = "; /bm-checkpoint tries now" if capture.status == "begun" else ""
+    return f"{name} is {status}{code} since {minutes} min{read}{remedy}"
 
 
 def _switches(session: Session) -> str:

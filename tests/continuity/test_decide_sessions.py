@@ -17,6 +17,7 @@ from journal.events import (
     Paused,
     Resumed,
     SessionClosed,
+    SynthesisFailed,
     ToolAnswered,
     ToolCalled,
     ToolResolved,
@@ -24,6 +25,7 @@ from journal.events import (
 )
 from journal.ids import CallId, EntryId, Sha256, WriterId
 from tests.facts import (
+    CAPTURE,
     CONNECTION,
     DOUBTED,
     NEXT_WRITER,
@@ -158,6 +160,19 @@ def test_an_unchanged_tip_owes_nothing_whoever_asks() -> None:
 
 def test_what_is_due_already_is_not_requested_again() -> None:
     given(opened(), settled(10), REQUESTED).when(Request(reason="command")).then()
+
+
+def test_a_person_and_nobody_else_has_a_model_asked_again_that_failed() -> None:
+    asked = CaptureRequested(reason="command", focus_sha256=None)
+    failed = (opened(), settled(10), begun(), SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1))
+    given(*failed).when(Request(reason="command")).then(asked)
+    given(*failed, (settled(10), EntryId("bb02")), REQUESTED).when(Request(reason="command")).then(asked)
+    given(*failed).when(Request(reason="quit")).then()
+    given(*failed, Paused()).when(Request(reason="command")).then()
+
+
+def test_a_handoff_under_way_is_not_asked_for_again() -> None:
+    given(opened(), settled(10), begun()).when(Request(reason="command")).then()
 
 
 def test_a_noticed_compaction_makes_what_was_gathered_due() -> None:

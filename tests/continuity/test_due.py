@@ -113,6 +113,15 @@ def test_what_was_requested_is_captured_whatever_the_cadence() -> None:
     assert effects(*QUIET, settled(10), asked, now_ms=0) == (Begin(TIP, "command"),)
 
 
+def test_a_persons_command_ends_the_wait_for_a_model_that_failed_and_nothing_else_does() -> None:
+    failure = SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1)
+    failed = (*QUIET, settled(), begun(), failure, failure)
+    now_ms = last_ms(*failed) + 1_000
+    assert effects(*failed, now_ms=now_ms) == ()
+    for reason, owed_now in (("command", (Synthesise(CAPTURE, 0),)), ("quit", ())):
+        assert effects(*failed, CaptureRequested(reason=reason, focus_sha256=None), now_ms=now_ms) == owed_now
+
+
 def test_nothing_is_captured_off_the_record_without_a_project_or_when_switched_off() -> None:
     silent = opened(policy=replace(POLICY, capture=False))
     assert effects(*QUIET, settled(), Paused()) == ()

@@ -175,6 +175,16 @@ def test_a_request_says_why_and_on_what_and_counts_nothing() -> None:
     }
 
 
+def test_a_persons_request_for_a_checkpoint_that_failed_counts_its_failures_anew() -> None:
+    failed = (opened(), settled(10), begun(), SynthesisFailed(capture_id=CAPTURE, error="timeout", model_calls=1))
+    (capture,) = state_after(*failed).captures
+    for focus in (BODY, None):
+        asked = CaptureRequested(reason="command", focus_sha256=focus)
+        assert changed(*failed, by=asked) == {"captures": (replace(capture, failures=0, focus_sha256=focus),)}
+    ready = (opened(), settled(10), begun(), finished())
+    assert changed(*ready, by=CaptureRequested(reason="command", focus_sha256=BODY)) == {}
+
+
 def test_mapped_tips_move_each_tip_that_has_a_pair_and_no_other() -> None:
     history = (*SAVED, (settled(), NEXT_TIP))
     unrelated = TipsMapped(pairs=(TipPair(old=EntryId("99"), new=EntryId("98")),))
@@ -217,17 +227,26 @@ def test_a_pause_is_kept_with_its_time_and_the_message_it_began_at_and_with_its_
     assert changed(opened(), Paused(), by=Paused()) == {}
     ended = {"paused": False, "paused_ms": 0, "off": (Span(TIP, NEXT_TIP),), "tip": NEXT_TIP}
     assert changed(opened(), Paused(), by=(Resumed(), NEXT_TIP)) == ended
-    assert changed(opened(), by=Resumed()) == {}
 
 
-def test_a_pause_in_which_nothing_was_said_leaves_no_span_and_two_that_meet_are_one() -> None:
+def test_a_pause_in_which_nothing_was_said_leaves_its_place_and_two_that_meet_are_one() -> None:
     third = EntryId("cc03")
-    assert changed(opened(), Paused(), by=Resumed()) == {"paused": False, "paused_ms": 0, "off": ()}
+    assert changed(opened(), Paused(), by=Resumed()) == {"paused": False, "paused_ms": 0, "off": (Span(TIP, TIP),)}
+    assert state_after(opened(), Paused(), Resumed(), Paused(), Resumed()).off == (Span(TIP, TIP),)
+    assert state_after((opened(), None), (Paused(), None), (Resumed(), None)).off == ()
     once = (opened(), Paused(), (Resumed(), NEXT_TIP))
     again = state_after(*once, (Paused(), NEXT_TIP))
     assert again.off == (Span(TIP),)
     assert state_after(*once, (Paused(), NEXT_TIP), (Resumed(), third)).off == (Span(TIP, third),)
     assert state_after(*once, (Paused(), third)).off == (Span(TIP, NEXT_TIP), Span(third))
+
+
+def test_what_was_never_recorded_before_the_record_goes_on_is_a_stretch_from_the_tip() -> None:
+    third = EntryId("cc03")
+    assert state_after(opened(), (Resumed(), NEXT_TIP)).off == (Span(TIP, NEXT_TIP),)
+    once = (opened(), Paused(), (Resumed(), NEXT_TIP))
+    assert state_after(*once, (Resumed(), third)).off == (Span(TIP, third),)
+    assert not state_after(*once, (Resumed(), third)).paused
 
 
 def test_mapped_tips_take_the_spans_off_the_record_along() -> None:

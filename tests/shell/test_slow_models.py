@@ -176,6 +176,21 @@ async def test_a_model_that_comes_back_is_told_of_and_so_is_its_next_failure(tmp
         assert len(process.voice.on("synthesis")) == 4
 
 
+async def test_a_persons_command_asks_a_model_that_failed_again_at_once(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        good, process.mind.answer = process.mind.answer, failing("server-error")
+        await talk.turn("Trim the lamp")
+        await talk.settle()
+        process.clock.advance(SYNTHESIS_BACKOFF_MS[1] // 2)
+        await talk.settle()
+        assert "(server-error) since 0 min; /bm-checkpoint tries now" in talk.page
+        asked, process.mind.answer = len(process.mind.asked), good
+        assert await talk.session.request("command") == "due"
+        await saved(talk)
+        assert len(process.mind.asked) == asked + 1
+
+
 @pytest.mark.parametrize("before", range(0, 60, 7))
 async def test_a_credential_where_a_part_would_end_is_in_no_request(tmp_path: Path, before: int) -> None:
     async with rig(tmp_path, summary_chunk_chars=1000) as process:
