@@ -28,7 +28,6 @@ from continuity.cli.doctor.facts import (
     Fault,
     Listed,
     Machine,
-    Project,
     Python,
     Shim,
     State,
@@ -36,7 +35,9 @@ from continuity.cli.doctor.facts import (
     Trouble,
 )
 from continuity.cli.doctor.findings import DoctorView, Word, worst
+from continuity.memory.notes import ProjectInfo, Projects
 from continuity.notes import ENTITIES
+from journal.events.lifecycle import ProjectSource
 
 PYTHON = Python((3, 12, 1), "/opt/continuity/bin/python")
 TAU = Tau(
@@ -62,12 +63,23 @@ SETTINGS = Configured(
 COMMAND = Command("bm", "/home/ada/.local/bin/bm", version="0.24.1")
 STATE_PATH = Path("/home/ada/.tau/state/extensions/continuity")
 STATE = State(STATE_PATH, STATE_PATH, is_folder=True, writable=True, file_system="ext4", keeps_journals=True)
+
+
+def known(*told: tuple[str, ProjectSource] | tuple[str, ProjectSource, str]) -> Projects:
+    """Return projects, each of a name and a source, and a name with its workspace."""
+    return Projects(
+        projects=tuple(
+            ProjectInfo(name=each[0], source=each[1], qualified=each[2] if len(each) == 3 else None) for each in told
+        )
+    )
+
+
 ASKED = Asked(
     server="Basic Memory",
     version="3.4.5",
     tools=27,
     as_kept=True,
-    projects=(Project("main", "local"), Project("team", "cloud")),
+    projects=known(("main", "local"), ("team", "cloud")),
     schemas=frozenset(ENTITIES),
 )
 WELL = Machine(
@@ -92,7 +104,7 @@ ILL = Machine(
 )
 BADLY_ANSWERED = WELL._replace(
     settings=SETTINGS._replace(project="mian", read_projects=("team", "main")),
-    asked=ASKED._replace(as_kept=False, projects=(Project("main", "local"), Project("main", "cloud"))),
+    asked=ASKED._replace(as_kept=False, projects=known(("main", "local"), ("main", "cloud"))),
 )
 
 
@@ -293,13 +305,13 @@ def test_of_a_server_that_gives_no_answer_nothing_else_is_said(trouble: Trouble)
             {"listing": "warn", "source": "ok", "reads": "ok", "schemas": "ok"},
         ),
         (ASKED._replace(projects=None), {"projects": "warn", "schemas": "ok"}),
-        (ASKED._replace(projects=(Project("team", "local"),)), {"source": "fail", "reads": "ok"}),
+        (ASKED._replace(projects=known(("team", "local"))), {"source": "fail", "reads": "ok"}),
         (
-            ASKED._replace(projects=(Project("main", "local"),)),
+            ASKED._replace(projects=known(("main", "local"))),
             {"source": "ok", "reads": "warn", "schemas": "ok"},
         ),
         (
-            ASKED._replace(projects=(Project("main", "local"), Project("main", "cloud"), Project("team", "local"))),
+            ASKED._replace(projects=known(("main", "local"), ("main", "cloud"), ("team", "local"))),
             {"source": "fail", "reads": "ok", "schemas": "ok"},
         ),
         (ASKED._replace(schemas=None), {"source": "ok", "reads": "ok", "schemas": "warn"}),
@@ -313,7 +325,7 @@ def test_a_project_the_server_does_not_have_fails_where_it_is_written_to(
 
 
 def test_of_several_projects_of_one_name_each_is_told_and_one_with_its_workspace_is_one() -> None:
-    cloud = (Project("main", "cloud", "ada/main"), Project("main", "cloud", "team/main"), Project("team", "local"))
+    cloud = known(("main", "cloud", "ada/main"), ("main", "cloud", "team/main"), ("team", "local"))
     (check,) = [each for each in checks(WELL._replace(asked=ASKED._replace(projects=cloud))) if each.name == "source"]
     assert (check.result, check.found) == (
         "fail", "main is there several times, so nothing is saved: ada/main (cloud), team/main (cloud)"

@@ -47,7 +47,7 @@ def test_a_note_that_is_there_unseen_is_not_overwritten(desk: Desk) -> None:
 
 def test_each_note_that_was_stored_is_read_back(desk: Desk) -> None:
     ran = desk.setup("--yes", "--project", "main", "--schemas", "--verify")
-    assert (ran.code, ran.err) == (0, "`continuity doctor` says whether everything will do.\n")
+    assert (ran.code, ran.err) == (0, "`continuity doctor` checks it.\n")
     assert ran.out.count("stored; evidence: read; verdict present_same") == len(ENTITIES) + 1
 
 

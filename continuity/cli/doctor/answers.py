@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from continuity.cli.doctor.facts import Asked, Configured, Project
+from continuity.cli.doctor.facts import Asked, Configured
 from continuity.cli.doctor.findings import Check, failed, ok, warned
+from continuity.memory.notes import Projects
 from continuity.notes import ENTITIES
 
 TROUBLES: Mapping[str, tuple[str, str]] = {
@@ -28,10 +29,11 @@ def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
     if asked.as_kept is False:
         yield warned("listing", "its tools are others than those kept", "continuity setup, then /reload in Tau")
     names = [name for name in (settings.project, *settings.read_projects) if name is not None]
-    if asked.projects is None and names:
+    if asked.projects is not None:
+        for name in names:
+            yield of_project(name, asked.projects, writes=name == settings.project)
+    elif names:
         yield warned("projects", "the server did not say which projects it has", "try again")
-    for name in names if asked.projects is not None else ():
-        yield of_project(name, asked.projects or (), writes=name == settings.project)
     if settings.project is not None:
         yield from of_schemas(settings.project, asked)
 
@@ -44,24 +46,23 @@ def of_server(asked: Asked) -> Check:
     return ok("server", f"{asked.server} reports version {asked.version} and offers {asked.tools} tools")
 
 
-def of_project(name: str, known: Sequence[Project], *, writes: bool) -> Check:
+def of_project(name: str, known: Projects, *, writes: bool) -> Check:
     """Whether there is a project of this name, and where it lives."""
     label = "source" if writes else "reads"
-    exact = {project for project in known if project.qualified == name}
-    named = exact or {project for project in known if project.name == name}
+    named = known.named(name)
     if not named:
-        names = [project.name for project in known]
+        names = [project.name for project in known.projects]
         close = get_close_matches(name, names, n=1) or [other for other in names if other.lower() == name.lower()]
         guess = f"did you mean {close[0]}? " if close else ""
         remedy = f"{guess}continuity setup shows all to choose from; `bm project add NAME PATH` makes one"
         return (failed if writes else warned)(label, f"the server has no project {name}", remedy)
     if len(named) > 1:
-        told = ", ".join(sorted(f"{project.qualified or project.name} ({project.source})" for project in named))
+        told = ", ".join(sorted(project.label for project in named))
         remedy = "name one of them with its workspace, or give each a name of its own"
         return (failed if writes else warned)(
             label, f"{name} is there several times{', so nothing is saved' if writes else ''}: {told}", remedy
         )
-    source = named.pop().source
+    source = known.source(name)
     if source == "local":
         return ok(label, f"{name} is local")
     where = "in the cloud" if source == "cloud" else "in a place the server does not tell"
@@ -70,7 +71,7 @@ def of_project(name: str, known: Sequence[Project], *, writes: bool) -> Check:
 
 def of_schemas(project: str, asked: Asked) -> Iterator[Check]:
     """Whether the schema notes are there; a search that finds none is no proof. Without a project there is no question."""
-    if asked.projects is not None and not any(known.is_named(project) for known in asked.projects):
+    if asked.projects is not None and not asked.projects.named(project):
         return
     if asked.schemas is None:
         yield warned("schemas", f"{project} could not be searched for schema notes", "try again once it is indexed")

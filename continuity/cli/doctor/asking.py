@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from continuity.cli.doctor.facts import Asked, Project
+from continuity.cli.doctor.facts import Asked
 from continuity.memory import notes
 from continuity.memory.connection import MemoryConnection, connect
 from continuity.memory.errors import CallFailed, ConnectFailed
@@ -46,12 +46,8 @@ async def ask(spec: ServerSpec, project: str | None, kept_in: Path, bounds: Boun
 async def _asked(connection: MemoryConnection, project: str | None, kept: Inventory | None, seconds: float) -> Asked:
     live = await connection.list_tools(seconds)
     projects = await notes.list_memory_projects(connection, seconds)
-    known = (
-        tuple(Project(each.name, each.source, each.qualified) for each in projects.projects)
-        if projects.code is None
-        else None
-    )
-    there = known is not None and any(each.is_named(project or "") for each in known)
+    known = projects if projects.code is None else None
+    there = known is not None and project is not None and bool(known.named(project))
     return Asked(
         server=connection.server,
         version=connection.version,

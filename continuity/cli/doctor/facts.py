@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 from continuity.cli.shim import Standing
 from continuity.memory.errors import CommandReason, ConnectReason
+from continuity.memory.notes import Projects
 from continuity.notes import Entity
 from continuity.profile import ProfileKind
-from journal.events.lifecycle import ProjectSource
 
 type Version = tuple[int, int, int]
 type Trouble = ConnectReason | Literal["unlisted"]
@@ -110,19 +110,6 @@ class Listed(NamedTuple):
     folder: Path | None = None
 
 
-class Project(NamedTuple):
-    """One project the server knows."""
-
-    name: str
-    source: ProjectSource
-    qualified: str | None = None
-    """WORKSPACE/PROJECT, by which it is told from another of its name."""
-
-    def is_named(self, name: str) -> bool:
-        """Whether `name` may mean it."""
-        return name in (self.name, self.qualified)
-
-
 class Asked(NamedTuple):
     """What a server said that was started for the question; null where it could not be learnt."""
 
@@ -132,7 +119,7 @@ class Asked(NamedTuple):
     tools: int = 0
     as_kept: bool | None = None
     """Whether its tools are those that are kept; null when none are kept for it."""
-    projects: tuple[Project, ...] | None = None
+    projects: Projects | None = None
     schemas: frozenset[Entity] | None = None
     """The types for which the project has a schema note."""
 

@@ -23,19 +23,20 @@ if TYPE_CHECKING:
         """,
         """
         Ask where notes go, whether the checkout you stand in is coding work, and what is saved when. The memory server that
-        the settings name is started for it, and ended. What would be changed is shown and asked about before anything is.
+        the settings name is started for it, and ended.
 
-        Of files it writes the settings, the extension's one file in Tau, a skill and prompts for Tau if you agree, and the
-        list of the server's tools; notes only if you agree to each kind, never over another, and each with its intent in a
-        journal first. Run it again whenever you like: Enter at every question then keeps what is so.
-
-        With --yes nobody is asked: what the options do not say stays as it is, and no note is written unasked. With
-        --repository, --project is the project of that checkout too.
+        What would be changed is shown, and nothing is written before you agree; no note is ever written over. Run again,
+        Enter at every question keeps what is so. With --yes nobody is asked: what the options do not say stays as it is, and
+        no note is written unasked.
         """,
     ),
 )
 @click.option("--project", metavar="NAME", help="Where notes go.")
-@click.option("--repository", metavar="NAME", help="File work in this checkout as coding work of this repository.")
+@click.option(
+    "--repository",
+    metavar="NAME",
+    help="File work in this checkout as coding work of this repository; --project is then that checkout's too.",
+)
 @click.option(
     "--root", type=click.Path(path_type=Path), metavar="PATH", help="The checkout; by default the one you are in."
 )

@@ -71,13 +71,12 @@ class Flags(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What the memory server said of itself; without a trouble it is there and can be asked on."""
+    """What the memory server said of itself."""
 
-    trouble: str | None = None
-    server: str = ""
-    version: str = ""
-    tools: int = 0
-    projects: tuple[ProjectInfo, ...] | None = None
+    server: str
+    version: str
+    tools: int
+    projects: tuple[ProjectInfo, ...] | None
     """Null when it did not say which it has."""
 
 

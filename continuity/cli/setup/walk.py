@@ -101,7 +101,7 @@ def _told(asker: Asker, flags: Flags, there: Memory | Unreached | None) -> Serve
     """Say what the server is, or what helps if it is not there; a person may go on without."""
     if isinstance(there, Memory):
         served = there.served
-        asker.tell(f"It is {served.server}, with {served.tools} tools.")
+        asker.tell(f"The memory server is {served.server} {served.version}, with {served.tools} tools.")
         return served
     if there is None:
         asker.tell("No memory server is asked; names are taken unseen.")
@@ -168,5 +168,5 @@ def _carried_out(before: Before, planned: Plan, memory: Memory | None) -> int:
         applying.tools(memory, before)
         codes.append(applying.notes(planned, memory, before, now))
     if not planned.empty:
-        say("`continuity doctor` says whether everything will do.")
+        say("`continuity doctor` checks it.")
     return max(codes)
