@@ -10,11 +10,12 @@ import pytest
 from continuity.capture import content_digest, receipt
 from continuity.commands import RecordProbe
 from continuity.places import Places
+from continuity.state import Capture
 from journal.events import BasisTaken, NoteEdited, NoteWithdrawn, ReceiptAdopted, WriteAnswered
 from journal.ids import BranchId, CaptureId, EntryId
 from tests.facts import NOWHERE
 from tests.fakes.host import HANDOFF, Conversation
-from tests.shell.rig import Rig, Talk, names, recorded, replayed, rig, until
+from tests.shell.rig import BOUND, Rig, Talk, names, recorded, replayed, rig, until
 
 OIL = "Oil, because there is no wind."
 SECOND = BranchId(2)
@@ -106,6 +107,19 @@ async def test_the_handoff_of_a_sibling_goes_with_its_checkpoint(tmp_path: Path)
         assert "two" not in process.mind.asked[-1]
 
 
+def proof_that_it_is_gone(capture: Capture) -> RecordProbe:
+    return RecordProbe(
+        capture_id=capture.capture_id,
+        attempt=1,
+        status="confirmed",
+        connection=None,
+        observations=NOWHERE,
+        writing_server="gone",
+        project_source="local",
+        index_proven=True,
+    )
+
+
 async def test_a_note_that_is_proven_gone_is_adopted_by_no_sibling(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk, kept = await left_while_it_was_saved(process)
@@ -116,17 +130,7 @@ async def test_a_note_that_is_proven_gone_is_adopted_by_no_sibling(tmp_path: Pat
         await talk.prompt("a third way, which takes the receipt over")
         assert talk.state.checkpoint is not None
         assert talk.state.checkpoint.capture_id == gone.capture_id
-        proof = RecordProbe(
-            capture_id=gone.capture_id,
-            attempt=1,
-            status="confirmed",
-            connection=None,
-            observations=NOWHERE,
-            writing_server="gone",
-            project_source="local",
-            index_proven=True,
-        )
-        await talk.session.desk.apply(proof)
+        await talk.session.desk.apply(proof_that_it_is_gone(gone))
         third = talk.state.branch
         assert recorded(talk.path, NoteWithdrawn, third)
         await talk.prompt("once more")
@@ -366,11 +370,13 @@ async def test_a_fresh_session_has_nothing_to_be_looked_for(tmp_path: Path) -> N
 async def test_looking_for_a_note_holds_no_prompt_and_a_failure_costs_only_itself(tmp_path: Path) -> None:
     conversation = Conversation()
     await lost(tmp_path, conversation)
-    async with rig(tmp_path, timeout_seconds=0.5) as process:
-        process.memory.faults(read_note=["silent"])
+    async with rig(tmp_path, auto_recall=False, timeout_seconds=300) as process:
+        process.memory.faults(read_note=["hold", "rpc-error"])
         talk = await process.open(conversation)
-        with anyio.fail_after(0.4):
+        with anyio.fail_after(BOUND):
             await talk.prompt("go on")
+        await until(lambda: process.memory.calls()["read_note"], "the reading of a note")
+        process.memory.release()
         await talk.session.settled(conversation.assistant("Done."), interrupted=False)
         await talk.settle()
         assert talk.events(ReceiptAdopted) == []
