@@ -20,7 +20,7 @@ from continuity.checkout import Filed, Remote, Said, Trouble, filed, remote
 from continuity.profile import Profile
 from continuity.shell.config import environment
 from continuity.shell.programs import Program, program
-from continuity.shell.pulls import pull_request
+from continuity.shell.pulls import PULL_SECONDS, pull_request
 from continuity.shell.roots import nearest_checkout
 
 SECONDS = 5.0
@@ -65,8 +65,10 @@ def about(root: Path, environ: Mapping[str, str]) -> Git | None:
     return Git(found, str(root)) if found is not None else None
 
 
-async def git_facts(profile: Profile) -> Filed:
+async def git_facts(profile: Profile, *, seconds: float = SECONDS, pull_seconds: float = PULL_SECONDS) -> Filed:
     """Return how a checkpoint of `profile` is filed now, with its pull request if one can be had.
+
+    All questions to git together take at most `seconds`, the one for the pull request `pull_seconds`.
 
     A coding checkpoint needs root, branch and commit. Without them it is filed
     as general work of the same scope, so nothing is lost and nothing is claimed.
@@ -74,15 +76,15 @@ async def git_facts(profile: Profile) -> Filed:
     if profile.kind != "coding" or profile.root is None:
         return Filed(profile=profile)
     environ, root = environment(), Path(profile.root)
-    said = await _said(profile.cwd, root, environ)
+    said = await _said(profile.cwd, root, environ, seconds)
     found = filed(profile, said)
     if found.git is None:
         return found
-    known = await pull_request(profile, found.git.branch, said.remotes, environ)
+    known = await pull_request(profile, found.git.branch, said.remotes, environ, pull_seconds)
     return replace(found, git=replace(found.git, pull_request=known))
 
 
-async def _said(cwd: str, root: Path, environ: Mapping[str, str]) -> Said:
+async def _said(cwd: str, root: Path, environ: Mapping[str, str], seconds: float) -> Said:
     """What git says of `root`, unless it need not be asked."""
     trouble = await anyio.to_thread.run_sync(_trouble, Path(cwd), root)
     if trouble is not None:
@@ -90,7 +92,7 @@ async def _said(cwd: str, root: Path, environ: Mapping[str, str]) -> Said:
     git = about(root, environ)
     if git is None:
         return Said(trouble="no-git")
-    with anyio.move_on_after(SECONDS):
+    with anyio.move_on_after(seconds):
         return await git.said()
     return Said(trouble="no-answer")
 

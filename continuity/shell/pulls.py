@@ -17,7 +17,7 @@ from continuity.checkout import Remote, lookup
 from continuity.profile import Profile, PullRequest
 from continuity.shell.programs import program
 
-SECONDS = 3.0
+PULL_SECONDS = 3.0
 """A checkpoint waits no longer for it."""
 
 _FIELDS = "number,title,url,state,baseRefName,headRefName"
@@ -45,7 +45,7 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 async def pull_request(
-    profile: Profile, branch: str, remotes: Sequence[Remote], environ: Mapping[str, str]
+    profile: Profile, branch: str, remotes: Sequence[Remote], environ: Mapping[str, str], seconds: float = PULL_SECONDS
 ) -> PullRequest | None:
     """Return the pull request of `branch`, or None. It is never told why there is none: it is an extra."""
     hosts = [host.lower()] if (host := environ.get("GH_HOST", "")) else []
@@ -54,7 +54,7 @@ async def pull_request(
     gh = program("gh", inherited, Path(profile.root or "/"), **_QUIET) if at is not None else None
     if at is None or gh is None:
         return None
-    with anyio.move_on_after(SECONDS):
+    with anyio.move_on_after(seconds):
         said = await gh.answer("pr", "view", "--repo", at.repository, "--json", _FIELDS, "--", at.head)
         return judged(said, branch) if said is not None else None
     return None

@@ -243,8 +243,7 @@ async def test_a_git_that_does_not_answer_in_time_is_ended_and_nothing_is_claime
     told = tmp_path / "pids"
     executable(tmp_path / "bin" / "git", HANGS.format(told=told))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{SYSTEM}")
-    monkeypatch.setattr("continuity.shell.git.SECONDS", 1.0)
-    assert (await git_facts(profile(checkout))).why == "no-answer"
+    assert (await git_facts(profile(checkout), seconds=1.0)).why == "no-answer"
     pids = [int(pid) for pid in told.read_text().split()]
     await until(lambda: all(map(gone, pids)), "the end of git and of what it started")
 

@@ -14,7 +14,7 @@ from continuity.checkout import Filed
 from continuity.profile import PullRequest
 from continuity.shell.git import git_facts
 from continuity.shell.programs import MOST_BYTES
-from continuity.shell.pulls import judged
+from continuity.shell.pulls import PULL_SECONDS, judged
 from journal.events import WriteIntended
 from tests.fakes.checkouts import GIT, SYSTEM, executable, git, made, profile
 from tests.shell.rig import recorded, rig, until
@@ -28,6 +28,14 @@ TOLD: dict[str, Any] = {
     "headRefName": "peg",
 }
 REQUEST = PullRequest(number="7", title=TOLD["title"], url=TOLD["url"], state="open", base="main", head="peg")
+FIELDS = {
+    "pull_request_number": "7",
+    "pull_request_url": TOLD["url"],
+    "pull_request_state": "open",
+    "pull_request_base": "main",
+    "pull_request_head": "peg",
+}
+"""What a note has of it, its title apart."""
 TOKEN = "ghp_" + "R7x2Lq9Zt4Wm1Vb8Kc3Nd6Pf5Hj0Gs2Ya1Eu"
 
 
@@ -55,8 +63,8 @@ class Stand:
         answer.write_text(json.dumps(TOLD | fields))
         self.gh(f'pwd > {self.seen}; echo "$@" >> {self.seen}; env >> {self.seen}; cat {answer}')
 
-    async def asked(self) -> PullRequest | None:
-        found: Filed = await git_facts(profile(self.checkout))
+    async def asked(self, *, seconds: float = PULL_SECONDS) -> PullRequest | None:
+        found: Filed = await git_facts(profile(self.checkout), pull_seconds=seconds)
         assert found.git is not None, "a pull request never costs the rest"
         return found.git.pull_request
 
@@ -164,10 +172,9 @@ def gone(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-async def test_a_gh_that_does_not_answer_in_time_is_ended(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("continuity.shell.pulls.SECONDS", 1.0)
+async def test_a_gh_that_does_not_answer_in_time_is_ended(stand: Stand) -> None:
     stand.gh(f"sleep 600 & echo $$ $! > {stand.seen}; wait")
-    assert await stand.asked() is None
+    assert await stand.asked(seconds=1.0) is None
     pids = [int(pid) for pid in stand.seen.read_text().split()]
     assert len(pids) == 2
     await until(lambda: all(map(gone, pids)), "the end of gh and of what it started")
@@ -194,13 +201,7 @@ async def test_a_checkpoint_says_its_pull_request_in_masked_bounded_text_and_not
         (written,) = process.memory.notes.values()
         told = {key: value for key, value in written["frontmatter"].items() if key.startswith("pull_request")}
         title = told.pop("pull_request_title")
-        assert told == {
-            "pull_request_number": "7",
-            "pull_request_url": TOLD["url"],
-            "pull_request_state": "open",
-            "pull_request_base": "main",
-            "pull_request_head": "peg",
-        }
+        assert told == FIELDS
         assert (TOKEN in title, len(title)) == (False, 1000)
         assert [topic for topic, _, _ in process.voice.notices if topic.startswith("filing")] == []
         assert recorded(talk.path, WriteIntended)[0].note_type == "coding_session"
