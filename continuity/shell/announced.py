@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from continuity.capture import PublicMessage
@@ -18,14 +19,23 @@ from journal.ids import EntryId
 CAPTURING: frozenset[Lane] = frozenset({"capture"})
 
 
+class Before(msgspec.Struct, frozen=True):
+    """What goes before a prompt that is coming: a brief, or nothing."""
+
+    brief: Composed | None
+
+
 class AnnouncedSession(Session):
     """The boundaries that only an announcing host has (level A); all others are as on any host."""
 
     given = False
-    """The prompt that is coming has its brief, or there was nothing to put in: its own boundary brings none."""
+    """The prompt that is coming has its brief, or there was nothing to put in: its own boundary brings none.
 
-    async def asked(self, anchor: object, text: str) -> Composed | None:
-        """A person gave `text`; it is not on the path yet. Return the brief that goes before it, if one is due."""
+    Set by whoever asked and put it in: one that stopped waiting has nothing to put in.
+    """
+
+    async def asked(self, anchor: object, text: str) -> Before | None:
+        """A person gave `text`; it is not on the path yet. Return what goes before it, None if that is not known yet."""
         async with self._boundary():
             view = await self.desk.source.view(anchor)
             ledger = self.desk.ledger
@@ -38,10 +48,8 @@ class AnnouncedSession(Session):
                 return None  # its first entry is the prompt itself: then the prompt's own boundary brings the brief
             self._want_server()
             self.runner.wake()
-            self.given = False
-            composed = await self._brief(ledger, _going_on(view, text), typed=True)
-            self.given = True
-            return replace(composed, how="appended") if composed is not None else None
+            composed = await super()._brief(ledger, _going_on(view, text), typed=True)
+            return Before(replace(composed, how="appended") if composed is not None else None)
 
     async def _brief(self, ledger: Ledger, view: PathView, *, typed: bool) -> Composed | None:
         given, self.given = self.given, False
@@ -51,11 +59,6 @@ class AnnouncedSession(Session):
         """Hold the compaction until what it folds is captured, at most `seconds`; afterwards the capture goes on."""
         async with self._boundary():
             self._anchor = anchor
-            ledger = self.desk.ledger
-            if ledger is not None:
-                view = await self.desk.source.view(anchor)
-                with self._guarded():
-                    await self._settle(ledger, view, interrupted=view.unanswered)
         await self.note(started)
         if self.desk.settings.capture_knowledge and self.desk.settings.checkpoint_on_compact:
             await self.runner.drained(seconds, CAPTURING)
@@ -71,7 +74,7 @@ class AnnouncedSession(Session):
             if ended.aborted or ledger is None:
                 return None
             self.given = False
-            composed = await self._brief(ledger, await self.desk.source.view(anchor), typed=False)
+            composed = await super()._brief(ledger, await self.desk.source.view(anchor), typed=False)
             wanted = composed is not None and (composed.complete or ended.reason == "overflow")
             return replace(composed, how="appended") if composed is not None and wanted else None
 

@@ -182,8 +182,9 @@ class Session:
         async with self._boundary():
             ledger = self.desk.ledger
             if isinstance(fact, CompactionStarted) and ledger is not None:
+                view = await self.desk.source.view(self._anchor)
                 with self._guarded():  # what is folded was said: the run it cut short counts as it is
-                    await self._settle(ledger, await self.desk.source.view(self._anchor), interrupted=True)
+                    await self._settle(ledger, view, interrupted=view.unanswered)
             await self.desk.note(fact)
             if isinstance(fact, CompactionEnded) and not fact.aborted and ledger is not None:
                 with self._guarded():  # now: the next prompt would take it for one that nobody announced

@@ -135,10 +135,10 @@ class TauBoundaries:
         if mid_run or not isinstance(session, AnnouncedSession):
             return
         self._resident.follow(session, context, self._tau)
-        composed = await self._resident.owner.call(
+        before = await self._resident.owner.call(
             "input", partial(session.asked, self._here(session), text), within=self._prompt_seconds(session)
         )
-        session.given = await self._appended(session, composed) if composed is not None else session.given
+        session.given = before is not None and (before.brief is None or await self._appended(session, before.brief))
 
     def _prompt_seconds(self, session: Session) -> float:
         return session.desk.settings.recall_wait_seconds + PROMPT_SECONDS

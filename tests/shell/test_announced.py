@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 
 from continuity.shell.announced import AnnouncedSession
+from continuity.shell.recalling import Composed
 from continuity.shell.runner import REST_MS
 from journal.events import BranchForked, CaptureBegun, CompactionEnded, CompactionStarted, WorkSettled, WriteAnswered
 from journal.ids import EntryId
@@ -26,6 +29,12 @@ class Announced(Talk):
     def __init__(self, session: AnnouncedSession, conversation: Conversation) -> None:
         super().__init__(session, conversation)
         self.ours = session
+
+    async def given(self, text: str) -> Composed | None:
+        """A person gives the host `text`; returns the brief that the host puts in before it."""
+        before = await self.ours.asked(None, text)
+        self.ours.given = before is not None
+        return before.brief if before is not None else None
 
     async def compact(self, *, seconds: float = BOUND) -> str | None:
         """A whole compaction; returns the brief that goes in at its end."""
@@ -55,11 +64,27 @@ async def test_a_prompt_that_had_its_brief_before_it_gets_no_other(tmp_path: Pat
         process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
         talk.conversation.compact()
         await talk.session.note(ENDED)
-        composed = await talk.ours.asked(None, "go on")
+        composed = await talk.given("go on")
         assert composed is not None
         assert composed.how == "appended"
         assert (await talk.prompt("go on")).brief is None
         assert (await talk.prompt("and on")).brief is not None  # it was never said to be delivered
+
+
+async def test_what_comes_too_late_for_the_host_goes_in_with_the_prompt_and_once(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (process, talk):
+        process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+        talk.conversation.compact()
+        await talk.session.note(ENDED)
+        asked = partial(talk.ours.asked, None, "go on")
+        assert await process.owner.call("input", asked, within=0) is None
+        brief = (await talk.prompt("go on")).brief
+        assert brief is not None
+        talk.conversation.brief(brief.brief.sha256)
+        await talk.session.delivered(brief)
+        await process.owner.drain(BOUND)
+        assert await talk.given("and on") is None
+        assert (await talk.prompt("and on")).brief is None
 
 
 async def test_a_compaction_ends_with_what_it_folded(tmp_path: Path) -> None:
@@ -67,7 +92,7 @@ async def test_a_compaction_ends_with_what_it_folded(tmp_path: Path) -> None:
         brief = await talk.compact()
         assert brief is not None
         assert "Wire the foghorn." in brief
-        assert (await talk.ours.asked(None, "go on")) is None
+        assert (await talk.given("go on")) is None
 
 
 async def test_what_is_not_saved_in_time_comes_with_the_next_prompt(tmp_path: Path) -> None:
@@ -77,7 +102,7 @@ async def test_what_is_not_saved_in_time_comes_with_the_next_prompt(tmp_path: Pa
         assert await talk.compact(seconds=0.05) is None
         process.mind.gate.set()
         await talk.settle()
-        composed = await talk.ours.asked(None, "go on")
+        composed = await talk.given("go on")
         assert composed is not None
         assert [text in composed.brief.text for text in ("Wire the foghorn.", "Fill the lamp.")] == [True, True]
 
@@ -92,12 +117,14 @@ async def test_with_the_switch_off_a_compaction_waits_for_nothing(tmp_path: Path
         process.mind.gate.set()
 
 
-async def test_a_compaction_of_an_answered_turn_interrupts_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_compaction_interrupts_a_turn_that_has_no_answer_and_no_other(tmp_path: Path, answered: bool) -> None:
     async with announced(tmp_path) as (_, talk):
-        talk.conversation.user("one more")
-        talk.conversation.assistant("Done.")
-        await talk.ours.compacting(STARTED, None, BOUND)
-        assert [settled.interrupted for settled in talk.events(WorkSettled)] == [False, False]
+        tip = talk.conversation.user("one more")
+        if answered:
+            tip = talk.conversation.assistant("Done.")
+        await talk.ours.compacting(STARTED, tip, BOUND)
+        assert [settled.interrupted for settled in talk.events(WorkSettled)] == [False, not answered]
 
 
 async def test_a_move_in_the_tree_captures_what_is_left_and_makes_no_branch(tmp_path: Path) -> None:
