@@ -60,7 +60,7 @@ def first_work(play: Play) -> None:
     """A turn with planted facts is settled, synthesised and stored."""
     play.proves_brief(play.ask(FIRST), OTHERS)
     intent = play.saved(1)
-    notice = play.tau.wait_notice("switch it off").partition("] ")[2]
+    notice = play.tau.wait_notice("`capture_knowledge` false").partition("] ")[2]
     play.narrator.says(f"Tau's user was told: {notice}")
     _proves_written_ahead(play, intent.capture_id)
     path, text = play.note(intent.capture_id)
