@@ -169,6 +169,9 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 class Resume(msgspec.Struct, frozen=True, kw_only=True):
     """Go back on the record."""
 
+    doubted: bool = False
+    """On the record already: what the path holds beyond the branch's tip may have been said off it, and is left out."""
+
 
 type Observed = (
     WorkBegun

@@ -132,10 +132,9 @@ def _settle(state: State, command: Settle) -> Events:
 
 
 def _switch(state: State, command: Pause | Resume) -> Events:
-    wanted = isinstance(command, Pause)
-    if state.paused == wanted:
-        return ()
-    return (Paused() if wanted else Resumed(),)
+    if isinstance(command, Pause):
+        return () if state.paused else (Paused(),)
+    return (Resumed(),) if state.paused or command.doubted else ()
 
 
 # -- captures ----------------------------------------------------------------

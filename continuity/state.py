@@ -186,7 +186,7 @@ class OpenCall(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One branch after a row: what `decide` and `due` need, and nothing that grows with the session."""
+    """One branch after a row: what `decide` and `due` need. Nothing but `off` grows with the session, by its pauses."""
 
     branch: BranchId = BranchId(0)
     position: int = 0
@@ -198,7 +198,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     paused_ms: int = 0
     """Since when, while it is."""
     off: tuple[Span, ...] = ()
-    """What is off the record, oldest first; the last one lasts still while paused."""
+    """What is off the record, oldest first; the last one lasts still while paused. At most one a message paused at."""
     settled_tip: EntryId | None = None
     gathered: Gathered = Gathered()
     captures: tuple[Capture, ...] = ()

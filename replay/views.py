@@ -70,7 +70,7 @@ def _off_the_record(state: State) -> list[tuple[str, str]]:
     ended = [
         f"from {escaped(span.after or 'the beginning')} to {escaped(span.through)}"
         for span in state.off
-        if span.through
+        if span.through and span.through != span.after
     ]
     lasting = [f"since {utc(state.paused_ms)}, and still"] if state.paused else []
     return [("" if number else "off record", text) for number, text in enumerate((*ended, *lasting))]

@@ -37,11 +37,12 @@ class AnnouncedSession(Session):
     async def asked(self, anchor: object, text: str) -> Before | None:
         """A person gave `text`; it is not on the path yet. Return what goes before it, None if that is not known yet."""
         async with self._boundary():
+            self.holding.goes_on()
             view = await self.desk.source.view(anchor)
             ledger = self.desk.ledger
             with self._guarded():
                 if ledger is not None:
-                    await self._place(ledger, view)
+                    await self.holding.place(ledger, view)
                 elif self.blocked is None or self.second is not None:
                     ledger = await self._take_hold(view, prompted=True)
             if ledger is None:

@@ -42,6 +42,9 @@ _NONE: Mapping[Sha256, str] = MappingProxyType({})
 type Choose = Callable[[Sequence[State]], tuple[Sha256, ...]]
 """Names kept texts, given the states of all branches."""
 
+type Then = Callable[[State], tuple[Command, EntryId | None] | None]
+"""What is to follow in a branch that begins in this state, and the message it is recorded at; None is the branch's tip."""
+
 
 class Branch:
     """One branch as the ledger keeps it: its state, its tips, its causes."""
@@ -227,14 +230,20 @@ class Ledger:
                 )
             return len(digests)
 
-    async def fork(self, parent: BranchId, position: int, command: Fork) -> None:
-        """Begin a branch at `position` of `parent` and make it current; its first event says why."""
+    async def fork(self, parent: BranchId, position: int, command: Fork, then: Then = lambda _: None) -> None:
+        """Begin a branch at `position` of `parent` and make it current; its first event says why.
+
+        What `then` tells of the state there, to be recorded at a message, is in the same commit.
+        """
         async with self._turn:
             await self._made_certain()
             kept = await anyio.to_thread.run_sync(_replayed_to, self.path, parent, position)
-            events = decide(kept.state, command)
+            records = self._records(kept, decide(kept.state, command), kept.state.tip)
+            more = then(kept.state)
+            if more is not None:
+                records += self._records(kept, decide(kept.state, more[0]), more[1] or kept.state.tip)
             with self._committing():
-                child, rows = await self.journal.fork(parent, position, self._records(kept, events, kept.state.tip))
+                child, rows = await self.journal.fork(parent, position, records)
             for row in rows:
                 kept.take(row, own=True)
             self._branches[child.branch] = kept

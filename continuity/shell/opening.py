@@ -46,6 +46,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     extension: str
     """Our own version."""
 
+    @property
+    def recorded(self) -> str:
+        """Its name and version, as rows keep them."""
+        return f"{self.name} {self.version}"[:200]
+
 
 def header(session_id: SessionId, root: EntryId) -> Header:
     """Return what a new journal of this session says of itself."""
@@ -58,7 +63,7 @@ def opening(
     """Return the command that takes over a session's journal."""
     return OpenSession(
         reason=reason,
-        host=f"{host.name} {host.version}"[:200],
+        host=host.recorded,
         version=host.extension,
         level=host.level,
         profile=profile.recorded(),

@@ -7,7 +7,7 @@ from typing import Literal
 
 from continuity.capture import PublicMessage
 from continuity.commands import Pause, Resume
-from continuity.offrecord import on_record
+from continuity.offrecord import entered, on_record
 from continuity.shell.desk import Desk
 from continuity.shell.ledger import Ledger
 from continuity.state import State
@@ -41,9 +41,17 @@ class Pausing:
     @property
     def paused(self) -> bool:
         """Whether what is said now is off the record."""
-        if self._waiting:
-            return isinstance(self._waiting[-1][0], Pause)
+        return isinstance(self._waiting[-1][0], Pause) if self._waiting else self.recorded
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the journal says so, whatever was wished since."""
         return any(state.paused for state in self._states)
+
+    @property
+    def owes(self) -> bool:
+        """Something was wished that is not recorded."""
+        return bool(self._waiting)
 
     @property
     def since_ms(self) -> int | None:
@@ -78,32 +86,38 @@ class Pausing:
         except OSError:
             return "unread"
 
-    async def settled(self, tip: EntryId | None) -> None:
-        """The agent came to rest at `tip`: an answer that was waited for has ended.
-
-        Raises:
-            JournalError: Not all of what was wished is on record; it is kept.
-        """
+    def rested(self, tip: EntryId | None) -> None:
+        """The agent came to rest at `tip`: an answer that was waited for has ended."""
         self.running = False
         if self._resumes_later:
             self._resumes_later = False
             self._waiting.append((Resume(), tip))
             self._desk.voice.say("record", "Continuity: on the record again, from your next prompt on.")
-        await self.record()
 
-    async def carry(self, paused: bool) -> None:
-        """The session moved to a branch, or took hold of its journal: it is there as it was before.
+    async def enter(self, path: Sequence[EntryId], *, seen: EntryId | None, paused: bool) -> None:
+        """The session goes on with the branch being written: it is there as it was before, and then as was wished since.
+
+        Of `path`, where it is, everything through `seen` was there before.
 
         Raises:
-            JournalError: It is kept, and holds until it is on record.
+            JournalError: What could not be recorded is kept, or is seen again when the branch is entered again.
         """
-        ledger = self._desk.ledger
-        if ledger is not None and not self._waiting and ledger.state.paused != paused:
-            self._waiting.append((Pause() if paused else Resume(), ledger.state.tip))
-        await self.record()
+        await self._carry(path, seen, paused=paused)
+        if self._waiting:
+            await self._record(path)
+            await self._carry(path, seen, paused=self.recorded)
 
-    async def record(self) -> None:
+    async def _carry(self, path: Sequence[EntryId], seen: EntryId | None, *, paused: bool) -> None:
+        ledger = self._desk.ledger
+        if ledger is not None:
+            step = entered(ledger.state, path, seen=seen, paused=paused, left=ledger.state.off)
+            if step is not None:
+                await self._desk.apply(step[0], tip=step[1])
+
+    async def _record(self, path: Sequence[EntryId] | None = None) -> None:
         """Record what was wished and is not in the journal yet, oldest first.
+
+        A wish from elsewhere than on `path` counts from where the journal stands: then more is left out.
 
         Raises:
             JournalError: What could not be recorded is kept.
@@ -111,7 +125,7 @@ class Pausing:
         ledger = self._desk.ledger
         while self._waiting and ledger is not None:
             command, tip = self._waiting[0]
-            await self._everywhere(ledger, command, tip)
+            await self._everywhere(ledger, command, tip if path is None or tip in path else None)
             del self._waiting[0]
 
     async def _want(self, command: Pause | Resume, tip: EntryId | None) -> Switched:
@@ -122,7 +136,7 @@ class Pausing:
         if self._desk.ledger is None:
             return "waiting"
         try:
-            await self.record()
+            await self._record()
         except JournalError as error:
             self._desk.stopped(error)
             return "unrecorded"
@@ -138,8 +152,8 @@ class Pausing:
     async def _newest(self, anchor: object | None) -> EntryId | None:
         """The newest public message up to `anchor`; before the first of this process, the one the journal knows.
 
-        So it is too where the path has left that one: this branch's row is about this branch, and the one that is
-        entered gets its own when it is.
+        So it is too where the path has left that one: this branch's row is about this branch. What is beyond it is seen
+        when the branch is entered again.
         """
         known = self._known
         if anchor is None and self._desk.ledger is not None:

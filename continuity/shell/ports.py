@@ -40,6 +40,17 @@ class PathView(msgspec.Struct, frozen=True, kw_only=True):
         """The newest public message is the person's."""
         return bool(self.public) and self.public[-1].role == "user"
 
+    @property
+    def path(self) -> tuple[EntryId, ...]:
+        """The public messages by their ids."""
+        return tuple(message.entry_id for message in self.public)
+
+    def before(self, prompt: EntryId | None) -> EntryId | None:
+        """Return the newest public message before `prompt`; the newest of all if that is not on this path."""
+        path = self.path
+        at = path.index(prompt) if prompt in path else len(path)
+        return path[at - 1] if at else None
+
     def since(self, known: EntryId | None) -> tuple[PublicMessage, ...]:
         """Return the public messages after `known`; all of them if that is not on this path."""
         at = next((n for n, message in enumerate(self.public, start=1) if message.entry_id == known), 0)

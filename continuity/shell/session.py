@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 import anyio
-import anyio.to_thread
 import msgspec
 
 from continuity.commands import Observed, Request, Settle

@@ -128,15 +128,21 @@ def paused(state: State, row: Row, event: Paused) -> State:
     """What is said from here on is off the record; a stretch that ended at this very message goes on."""
     if state.paused:
         return state
-    joined = bool(state.off) and state.off[-1].through == row.tip
-    last = Span(state.off[-1].after if joined else row.tip)
-    return replace(state, paused=True, paused_ms=row.at_ms, off=(*(state.off[:-1] if joined else state.off), last))
+    return replace(state, paused=True, paused_ms=row.at_ms, off=_left(state.off, row.tip))
 
 
 def resumed(state: State, row: Row, event: Resumed) -> State:
-    """The stretch ends at this message; one in which nothing was said is forgotten."""
-    if not state.paused:
-        return state
-    *before, last = state.off
-    ended = () if last.after == row.tip else (Span(last.after, row.tip),)
+    """The stretch ends at this message; on the record already, what came since the branch's tip was a stretch.
+
+    One in which nothing was said is kept: what the journal has not seen yet may go on from where it was.
+    """
+    *before, last = state.off if state.paused else _left(state.off, state.tip)
+    ended = () if row.tip is None else (Span(last.after, row.tip),)
     return replace(state, paused=False, paused_ms=0, off=(*before, *ended))
+
+
+def _left(off: tuple[Span, ...], tip: EntryId | None) -> tuple[Span, ...]:
+    """The stretches `off` with one that begins at `tip`; where the last one ended there, it goes on."""
+    if off and off[-1].through == tip:
+        return (*off[:-1], Span(off[-1].after))
+    return (*off, Span(tip))

@@ -9,9 +9,10 @@ from continuity.checkout import around, explained
 from continuity.due import transcript_stopped
 from continuity.pending import age
 from continuity.shell.desk import PINNING, Desk
+from continuity.shell.holding import Second
 from continuity.shell.link import MemoryLink
 from continuity.shell.ports import NoticeLevel
-from continuity.shell.session import Second, Session
+from continuity.shell.session import Session
 from continuity.state import OWED, PENDING, Capture, State
 from continuity.tau.host import Tau, notify
 

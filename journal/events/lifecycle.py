@@ -182,4 +182,7 @@ class Paused(Fact, frozen=True, kw_only=True, tag="paused.v1"):
 
 
 class Resumed(Fact, frozen=True, kw_only=True, tag="resumed.v1"):
-    """The user put the session back on the record; what lay between stays off it."""
+    """The user put the session back on the record; what lay between stays off it.
+
+    Where the branch was on the record, what lay between its tip and this message may have been said off it.
+    """

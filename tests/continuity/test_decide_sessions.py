@@ -265,6 +265,7 @@ def test_a_pause_is_recorded_once() -> None:
 def test_a_resume_is_recorded_only_after_a_pause() -> None:
     given(opened(), Paused()).when(Resume()).then(Resumed())
     given(opened()).when(Resume()).then()
+    given(opened()).when(Resume(doubted=True)).then(Resumed())
 
 
 def test_facts_without_a_rule_are_recorded_as_they_are() -> None:

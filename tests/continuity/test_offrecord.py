@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from continuity.capture import PublicMessage
-from continuity.offrecord import on_record, withheld
-from continuity.state import Span
+from continuity.commands import Pause, Resume
+from continuity.offrecord import entered, on_record, withheld
+from continuity.state import Span, State
 from journal.events import BranchForked, Paused, Resumed
 from journal.ids import EntryId
 from tests.facts import opened
@@ -55,6 +56,49 @@ def test_an_answer_cut_off_goes_with_the_message_before_it_and_at_the_edge_with_
     assert [message.text for message in on_record(said, [Span(A, B)])] == ["a", "c", "cut c"]
     assert [message.text for message in on_record(said, [])] == [*names]
     assert on_record(said[1:2], [Span(None, A)]) == ()
+
+
+def test_the_end_of_a_path_tells_what_is_off_in_it_without_the_rest() -> None:
+    assert withheld([D, E], [Span(None, B)], whole=False) == frozenset()
+    assert withheld([D, E], [Span(B, D)], whole=False) == {D}
+    assert withheld([D, E], [Span(None)], whole=False) == {D, E}
+
+
+ON = state_after((opened(), B))
+OVER = state_after((opened(), A), (Paused(), A), (Resumed(), B))
+LASTING = state_after((opened(), A), (Paused(), A), (opened(), B))
+LATER = state_after((opened(), A), (Paused(), A), (Resumed(), B), (opened(), C))
+
+
+@pytest.mark.parametrize(
+    ("state", "seen", "recorded"),
+    [
+        (LASTING, D, (Resume(), D)),
+        (LASTING, B, (Resume(), None)),
+        (LASTING, A, (Resume(), None)),
+        (LASTING, None, (Resume(), None)),
+        (OVER, D, (Resume(doubted=True), D)),
+        (OVER, B, None),
+        (LATER, E, None),
+        (ON, D, None),
+        (State(off=(Span(ELSEWHERE, FAR),)), D, None),
+    ],
+)
+def test_a_stretch_ends_where_the_path_was_when_the_branch_was_entered_again(
+    state: State, seen: EntryId | None, recorded: tuple[Resume, EntryId | None] | None
+) -> None:
+    assert entered(state, [A, B, C, D, E], seen=seen, paused=False, left=state.off) == recorded
+
+
+def test_a_branch_that_begins_before_a_pause_of_its_parent_s_leaves_out_what_was_never_recorded() -> None:
+    assert entered(ON, [A, B, C, D], seen=C, paused=False, left=OVER.off) == (Resume(doubted=True), C)
+    assert entered(State(), [A, B], seen=A, paused=False, left=OVER.off) == (Resume(doubted=True), A)
+    assert entered(ON, [A, B, C], seen=B, paused=False, left=OVER.off) is None
+
+
+def test_a_branch_that_is_entered_while_paused_is_paused_where_it_was_left() -> None:
+    assert entered(ON, [A, B, C], seen=C, paused=True, left=ON.off) == (Pause(), None)
+    assert entered(LASTING, [A, B, C], seen=C, paused=True, left=LASTING.off) is None
 
 
 def test_a_fork_inherits_what_is_off_the_record_and_that_it_is_paused() -> None:

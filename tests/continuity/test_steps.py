@@ -233,7 +233,7 @@ def test_a_pause_in_which_nothing_was_said_leaves_its_place_and_two_that_meet_ar
     third = EntryId("cc03")
     assert changed(opened(), Paused(), by=Resumed()) == {"paused": False, "paused_ms": 0, "off": (Span(TIP, TIP),)}
     assert state_after(opened(), Paused(), Resumed(), Paused(), Resumed()).off == (Span(TIP, TIP),)
-    assert state_after((opened(), None), (Paused(), None), (Resumed(), None)).off == ()
+    assert fold(replace(row, tip=None) for row in rows(opened(), Paused(), Resumed())).off == ()
     once = (opened(), Paused(), (Resumed(), NEXT_TIP))
     again = state_after(*once, (Paused(), NEXT_TIP))
     assert again.off == (Span(TIP),)
@@ -409,18 +409,20 @@ def test_a_label_changes_itself_alone_and_a_second_one_keeps_the_first() -> None
 # -- receipts and people -----------------------------------------------------
 
 
+ELSEWHERE = ReceiptAdopted(
+    capture_id=CAPTURE,
+    attempt=4,
+    kind="checkpoint",
+    project=ProjectName("other"),
+    source_tip=NEXT_TIP,
+    content_sha256=OTHER_BODY,
+    file_path=MOVED,
+    origin="session",
+)
+
+
 def test_a_receipt_from_elsewhere_is_a_whole_checkpoint() -> None:
-    receipt = ReceiptAdopted(
-        capture_id=CAPTURE,
-        attempt=4,
-        kind="checkpoint",
-        project=ProjectName("other"),
-        source_tip=NEXT_TIP,
-        content_sha256=OTHER_BODY,
-        file_path=MOVED,
-        origin="session",
-    )
-    assert state_after(opened(), receipt).checkpoint == Capture(
+    assert state_after(opened(), ELSEWHERE).checkpoint == Capture(
         capture_id=CAPTURE,
         attempt=4,
         kind="checkpoint",
@@ -434,7 +436,10 @@ def test_a_receipt_from_elsewhere_is_a_whole_checkpoint() -> None:
         content_sha256=OTHER_BODY,
         evidence="adopted",
     )
-    assert of_capture(*DOUBTED, by=receipt) == {
+
+
+def test_a_receipt_from_elsewhere_settles_what_is_in_doubt_and_leaves_the_rest_of_it() -> None:
+    assert of_capture(*DOUBTED, by=ELSEWHERE) == {
         "status": "confirmed",
         "file_path": MOVED,
         "content_sha256": OTHER_BODY,

@@ -8,6 +8,7 @@ import pytest
 
 from continuity.state import Span
 from journal.events import CaptureBegun, Paused, RecallPlanned, Resumed, WorkSettled
+from journal.ids import EntryId
 from tests.fakes.host import Conversation
 from tests.shell.rig import Rig, Talk, recorded, replayed, rig, unwritable
 
@@ -252,3 +253,171 @@ async def test_asking_twice_is_told_and_recorded_once(tmp_path: Path) -> None:
         assert (await on(talk), await off(talk), await off(talk)) == ("already", "recorded", "already")
         assert (await on(talk), await on(talk)) == ("recorded", "already")
         assert (len(talk.events(Paused)), len(talk.events(Resumed))) == (1, 1)
+
+
+async def spoken_apart(talk: Talk) -> list[EntryId]:
+    """A turn off the record with an answer before its last, and back on it; return the turn's messages, oldest first."""
+    await off(talk)
+    await talk.prompt(CANARY)
+    asked = talk.conversation.tip
+    first = talk.conversation.assistant(f"Half: {CANARY}")
+    last = talk.conversation.assistant(CANARY)
+    await talk.session.settled(last, interrupted=False)
+    await on(talk)
+    assert asked is not None
+    return [asked, first, last]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("transcripts", [False, True])
+async def test_a_branch_from_any_message_of_a_pause_that_is_over_leaves_them_out(
+    tmp_path: Path, number: int, transcripts: bool
+) -> None:
+    async with rig(tmp_path, capture_transcript=transcripts) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        talk.conversation.go_to((await spoken_apart(talk))[number])
+        await talk.saved("Fill the lamp")
+        assert not talk.state.paused
+        assert "Fill the lamp" in process.mind.asked[-1]
+        assert not leaked(process, talk)
+
+
+async def test_an_answer_that_a_killed_process_got_off_the_record_stays_off_it(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        base = await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.prompt("Whose nest is it?")
+        await process.kill()
+    answer = conversation.assistant(CANARY)
+    conversation.go_to(base)
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await on(talk)
+        await talk.saved("Wire the foghorn")
+        conversation.go_to(answer)
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
+async def test_a_person_who_moves_on_before_the_answer_is_settled_finds_it_off_the_record(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        base = await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.prompt("Whose nest is it?")
+        answer = talk.conversation.assistant(CANARY)
+        talk.conversation.go_to(base)
+        await talk.turn("Wire the foghorn")
+        await on(talk)
+        await talk.saved("Paint the rail")
+        talk.conversation.go_to(answer)
+        await talk.saved("Fill the lamp")
+        assert talk.state.branch == 1
+        assert not leaked(process, talk)
+
+
+@pytest.mark.parametrize("rests", [False, True])
+async def test_a_resume_in_the_middle_of_a_turn_leaves_all_of_the_turn_off_the_record(
+    tmp_path: Path, rests: bool
+) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.prompt("Whose nest is it?")
+        within = talk.conversation.assistant(f"Half: {CANARY}")
+        last = talk.conversation.assistant(CANARY)
+        if rests:
+            await talk.session.settled(last, interrupted=False)
+        talk.session.pausing.running = False
+        talk.conversation.go_to(within)
+        await on(talk)
+        await talk.saved("Fill the lamp")
+        talk.conversation.go_to(last)
+        await talk.saved("Wire the foghorn")
+        assert not leaked(process, talk)
+
+
+async def test_what_a_run_without_a_prompt_goes_on_from_is_not_taken_for_its_prompt(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        base = await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.prompt("Whose nest is it?")
+        answer = talk.conversation.assistant(CANARY)
+        talk.conversation.go_to(base)
+        await talk.turn("Wire the foghorn")
+        await on(talk)
+        talk.conversation.go_to(answer)
+        await talk.session.prompted(answer, characters=0, typed=False)
+        await talk.session.settled(talk.conversation.assistant("Done."), interrupted=False)
+        await talk.settle()
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
+async def test_an_answer_cut_off_in_a_pause_stays_off_the_record_though_nothing_else_was_said(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.prompt("Trim the lamp")
+        await off(talk)
+        talk.conversation.assistant(CANARY, cut=True)
+        await talk.session.settled(talk.conversation.tip, interrupted=True)
+        await on(talk)
+        await talk.saved("Fill the lamp")
+        assert "Trim the lamp" in process.mind.asked[-1]
+        assert not leaked(process, talk)
+
+
+async def broken(talk: Talk, prompt: str, answer: str) -> None:
+    """A turn of which no boundary gets to the disk."""
+    ledger = talk.session.desk.ledger
+    assert ledger is not None
+    async with unwritable(ledger.journal):
+        await talk.turn(prompt, answer)
+
+
+@pytest.mark.parametrize("places", ["prompt", "rest"])
+async def test_what_was_never_recorded_in_a_pause_elsewhere_stays_off_the_record(tmp_path: Path, places: str) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        early = await talk.saved("Trim the lamp")
+        await talk.saved("Fill the lamp")
+        await off(talk)
+        talk.conversation.go_to(early)
+        await broken(talk, CANARY, f"So {CANARY}")
+        assert await on(talk) == "recorded"
+        ledger = talk.session.desk.ledger
+        assert ledger is not None
+        if places == "rest":
+            async with unwritable(ledger.journal):
+                await talk.prompt("Wire the foghorn")
+        else:
+            await talk.prompt("Wire the foghorn")
+        await talk.session.settled(talk.conversation.assistant("It is wired."), interrupted=False)
+        await talk.settle()
+        assert "Wire the foghorn" in process.mind.asked[-1]
+        assert (talk.state.branch, leaked(process, talk)) == (2, False)
+
+
+async def test_wishes_the_disk_refused_are_recorded_where_the_session_goes_on(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        early = await talk.saved("Trim the lamp")
+        await talk.saved("Fill the lamp")
+        talk.conversation.go_to(early)
+        ledger = talk.session.desk.ledger
+        assert ledger is not None
+        async with unwritable(ledger.journal):
+            await talk.turn("Oil the hinge")
+            assert await off(talk) == "unrecorded"
+            await talk.turn(CANARY)
+            within = talk.conversation.tip
+            await talk.turn(CANARY)
+            assert await on(talk) == "unrecorded"
+        talk.conversation.go_to(within)
+        await talk.saved("Wire the foghorn")
+        assert (talk.state.branch, leaked(process, talk)) == (2, False)
