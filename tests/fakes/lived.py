@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio
 from tau_agent.messages import CustomMessage
 
+from continuity.places import Places
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
 from continuity.tau.entries import BRIEF_TYPE
@@ -96,7 +97,8 @@ class Lived:
         assert state.checkpoint is not None
 
     def path(self, session_id: str | None = None) -> Path:
-        return self.ours.places.journal(SessionId(session_id or self.session_id))
+        home = self.scene.home
+        return Places(home.home, home.state).journal(SessionId(session_id or self.session_id))
 
     def said(self, topic: str) -> str | None:
         """Return what was last said to the person on `topic`."""
