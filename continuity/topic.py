@@ -14,6 +14,8 @@ MOST_WORDS = 12
 READ_CHARS = 4_000
 """How much of a prompt is looked at: what it is about stands at its beginning, pasted text behind it."""
 
+_BEHIND_CHARS = 4_000
+"""A credential is shorter than this."""
 _LONGEST_WORD = 40
 """What is longer is a digest or encoded data, not a word."""
 _SHORTEST_WORD = 3
@@ -43,10 +45,17 @@ def topic_of(prompt: str, *, candidates: bool = True) -> tuple[str, ...]:
     No credential is among them, nor, with `candidates`, what may be one.
     They hold letters and numbers alone, so that no search engine takes one for an operator, a phrase or a filter.
     """
-    head = prompt[: cut_point(prompt, 0, READ_CHARS)]
-    plain = PLACEHOLDER.sub(" ", mask_words(printable(head), candidates=candidates).text)
+    plain = PLACEHOLDER.sub(" ", _beginning(prompt, candidates=candidates))
     words = dict.fromkeys(word for word in _words(plain) if _says_something(word))
     return tuple(words)[:MOST_WORDS]
+
+
+def _beginning(prompt: str, *, candidates: bool) -> str:
+    """Return the beginning of `prompt`, masked with what stands behind it: half a credential is not recognised."""
+    read = prompt[: READ_CHARS + _BEHIND_CHARS]
+    text = mask_words(printable(read), candidates=candidates).text
+    whole = len(text) if read == prompt else len(text) - _BEHIND_CHARS
+    return text[: cut_point(text, 0, max(1, min(READ_CHARS, whole)))]
 
 
 def _words(text: str) -> Iterator[str]:

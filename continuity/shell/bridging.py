@@ -12,7 +12,7 @@ import anyio
 from continuity.commands import CommandRejected, Observe
 from continuity.memory.calls import Object, Ticket
 from continuity.memory.tools import Bridged, TextBlock, ToolReply, ToolSpec, call
-from continuity.privacy import mask_words
+from continuity.privacy import cut_point, mask_words
 from continuity.shell.desk import Desk, kept
 from continuity.shell.link import MemoryLink
 from journal.errors import JournalError
@@ -103,9 +103,13 @@ async def _commit(desk: Desk | None, spec: ToolSpec, arguments: Object) -> _Sent
     if described is None:
         raise CommandRejected("forward", "no connection")
     await desk.apply(Observe(described), branch=branch)
-    aimed = {name: str(arguments[name])[:_TARGET_CHARS] for name in _TARGETS if name in arguments}
-    plain = json.dumps(aimed, sort_keys=True, ensure_ascii=False)
-    digest, bodies = kept(mask_words(plain, candidates=desk.settings.mask_candidates).text)
+    masked = {
+        name: mask_words(str(arguments[name]), candidates=desk.settings.mask_candidates).text
+        for name in _TARGETS
+        if name in arguments
+    }
+    aimed = {name: text[: cut_point(text, 0, _TARGET_CHARS)] for name, text in masked.items()}
+    digest, bodies = kept(json.dumps(aimed, sort_keys=True, ensure_ascii=False))
     called = ToolCalled(
         call_id=CallId(secrets.token_hex(16)),
         name=spec.original[:200],

@@ -93,6 +93,20 @@ def test_a_credential_is_no_part_of_a_topic() -> None:
     assert topic_of("use ghp_abcdefghijklmnopqrstuvwxyz0123456789 for the foghorn") == ("foghorn",)
 
 
+@pytest.mark.parametrize("before", range(READ_CHARS - 42, READ_CHARS + 2))
+@pytest.mark.parametrize("after", [" foghorn", " foghorn" * 2_000])
+def test_a_credential_where_the_beginning_ends_is_no_part_of_a_topic(before: int, after: str) -> None:
+    filling = ("of," * before)[: before - 1]
+    assert topic_of(f"{filling},ghp_abcdefghijklmnopqrstuvwxyz0123456789{after}") in ((), ("foghorn",))
+
+
+@pytest.mark.parametrize("before", range(0, 42, 3))
+def test_a_credential_where_the_look_ends_is_no_part_of_a_topic_however_much_before_it_was_masked(before: int) -> None:
+    block = "\n".join(["-----BEGIN PRIVATE KEY-----", *["a1B2" * 16] * 110, "-----END PRIVATE KEY-----"])
+    filling = ("of," * 4_000)[: 8_000 - len(block) - before]
+    assert topic_of(f"{block}{filling},ghp_abcdefghijklmnopqrstuvwxyz0123456789") == ()
+
+
 def test_what_may_be_a_credential_is_no_word_unless_it_is_let_pass() -> None:
     prompt = f"the key for the lamp is {MAYBE}"
     assert topic_of(prompt) == ("key", "lamp")

@@ -44,6 +44,18 @@ async def test_neither_the_events_nor_the_bodies_hold_what_was_written_or_a_secr
     assert recorded(path, ToolCalled)
 
 
+async def test_a_credential_where_what_is_kept_of_a_target_ends_is_not_in_the_journal(tmp_path: Path) -> None:
+    secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+    async with rig(tmp_path) as process:
+        talk = await began(process)
+        for before in range(455, 501, 3):
+            title = f"{',' * before}{secret} is it"
+            assert not (await forward(process.link, talk.session.desk, write(title=title))).is_error
+    raw = everything(tmp_path / "state")
+    assert b"masked:github-token" in raw
+    assert [at for at in range(len(secret) - 7) if secret[at : at + 8].encode() in raw] == []
+
+
 async def test_a_read_only_call_leaves_no_trace(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await began(process)
