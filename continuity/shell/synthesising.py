@@ -105,8 +105,9 @@ class _Synthesis:
         prior = await self._desk.body(progress.handoff_sha256 if progress else capture.prior_sha256)
         if prior is None:
             progress, self._done = None, 0  # nothing was folded yet, or its text was erased: all is read again
-        covered = 0 if prior is None else len(self._spoken(messages[: _covered(messages, capture)]))
-        messages = self._spoken(messages)
+        read = {message.entry_id for message in messages[: _covered(messages, capture) if prior is not None else 0]}
+        messages = spoken(self._desk, self._branch, messages)
+        covered = sum(message.entry_id in read for message in messages)
         masked, self._maskings = await screened(self._desk, capture, messages, covered)
         after = Through(progress.through_entry, progress.through_offset) if progress else None
         focus = await self._desk.body(capture.focus_sha256)
@@ -135,9 +136,6 @@ class _Synthesis:
             return None
         alone, _ = await screened_alone(self._desk, messages[max(0, asked - MASKED_TOGETHER) : asked])
         return handoff.newest_request([alone]) if alone is not None else None
-
-    def _spoken(self, messages: Sequence[PublicMessage]) -> tuple[PublicMessage, ...]:
-        return spoken(self._desk, self._branch, messages)
 
     async def _ask(self, text: str) -> Handoff:
         self.calls += 1

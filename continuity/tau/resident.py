@@ -203,8 +203,7 @@ class Resident:
         self.owner.spawn("erasing", run, daemon=True)
 
     def _visitor(self, session: Session) -> Visitor:
-        named = f"{session.host.name} {session.host.version}"[:200]
-        return Visitor("sweep", named, self.version, self.writer, self.clock)
+        return Visitor("sweep", session.host.recorded, self.version, self.writer, self.clock)
 
     def _model(self, context: Context, settings: Settings) -> SessionModel:
         """The session's own model, or the one the settings name for summaries."""
