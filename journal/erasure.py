@@ -17,8 +17,8 @@ from journal.seal import seal
 from journal.statements import erasing, inserting
 
 
-def erase(path: Path, after: Row, records: Sequence[Record], digests: Sequence[Sha256]) -> tuple[Row, ...]:
-    """Erase the texts kept under `digests`, append `records` behind `after`, the newest row, and return them as rows.
+def erase(path: Path, after: Row, records: Sequence[Record], digests: Sequence[Sha256]) -> bool:
+    """Erase the texts kept under `digests` and append `records` behind `after`, the newest row; return what `sweep` does.
 
     All of it is on the disk or none of it. Hold the journal's lock. Blocking.
 
@@ -35,8 +35,27 @@ def erase(path: Path, after: Row, records: Sequence[Record], digests: Sequence[S
         for sql, values in (*erasing(digests), *inserting([stored for _, stored in sealed])):
             connection.execute(sql, values)
         connection.execute("COMMIT")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log would still hold what is gone
-    return tuple(row for row, _ in sealed)
+        return _swept(connection)
+
+
+def sweep(path: Path) -> bool:
+    """Let no file of the journal hold what was erased before; return whether none does. Hold its lock. Blocking.
+
+    As long as another program reads it the old pages stay where they are: sweep again once that has ended.
+
+    Raises:
+        JournalUnreadable: The file is no journal any more; it was left as it is.
+        StorageFailed: The disk failed.
+    """
+    disk.admit(path)
+    with disk.explained(path), closing(_connected(path)) as connection:
+        return _swept(connection)
+
+
+def _swept(connection: sqlite3.Connection) -> bool:
+    """SQLite reports a reader that is in the way as a row, and raises nothing."""
+    ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return not busy
 
 
 def _connected(path: Path) -> sqlite3.Connection:

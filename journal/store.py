@@ -78,7 +78,8 @@ class Journal:
         self._heads: dict[BranchId, Head] = {}
         self._stale = True
         self._closed = False
-        self._patient = True
+        self._patience = disk.BUSY_SECONDS
+        self._unswept = False
         self._lock = anyio.Lock(fast_acquire=True)
 
     @classmethod
@@ -113,6 +114,7 @@ class Journal:
             try:
                 self.header = await _prepared(self._connection, self.path)
                 await self._reload()
+                await self._sweep()
                 self._identity = disk.note_open(self.path)
             except BaseException:
                 await self._connection.close()
@@ -153,9 +155,9 @@ class Journal:
     ) -> tuple[Row, ...]:
         """Append `records` to `branch` after position `expected` and return them as rows.
 
-        All land or none do, with their `bodies` and with the erasure of the
-        bodies named in `erase`. Once begun, an append runs to its end even if
-        the caller is cancelled.
+        All land or none do, with their `bodies` and the erasure of those named
+        in `erase`, which `sweep` completes. Once begun, an append runs to its
+        end even if the caller is cancelled.
 
         Raises:
             EventRejected: A record or a body cannot be held; nothing was written.
@@ -175,8 +177,8 @@ class Journal:
             rows = tuple(row for row, _ in sealed)
             if rows:
                 self._heads[branch] = Head(rows[-1].position, rows[-1].digest)
-        if erase:
-            await self.checkpoint(truncate=True)
+            if erase or self._unswept:
+                await self._sweep()
         return rows
 
     async def fork(
@@ -230,17 +232,16 @@ class Journal:
             disk.require_present(self.path, self._identity)
             await self._reload()
 
-    async def checkpoint(self, *, truncate: bool = False) -> bool:
-        """Move the log into the main file; return whether all of it went.
+    async def sweep(self) -> bool:
+        """Let no file hold what was erased: move the log into the main file and empty it. Return whether that was done.
 
-        Without `truncate` this waits for nobody. With it the log is emptied
-        too, after waiting for readers at most the busy timeout.
+        It waits for nobody and undoes no commit: what a reader or the disk keeps from it is tried again.
         """
         async with self._writing():
-            return await self._checkpoint("TRUNCATE" if truncate else "PASSIVE")
+            return await self._sweep()
 
     async def close(self) -> None:
-        """Checkpoint and let go of the file. Closing twice is closing once."""
+        """Sweep and let go of the file. Closing twice is closing once."""
         with anyio.CancelScope(shield=True):
             async with self._lock:
                 if self._closed:
@@ -248,8 +249,7 @@ class Journal:
                 self._closed = True
                 disk.note_closed(self._identity)
                 try:
-                    with suppress(JournalError):
-                        await self._checkpoint("PASSIVE")
+                    await self._sweep()
                 finally:
                     with disk.explained(self.path):
                         await self._connection.close()
@@ -330,19 +330,18 @@ class Journal:
         except sqlite3.Error as error:
             self._stale = True
             refusal = await self._refusal(error, branch, expected, records)
-            await self._be_patient(not isinstance(refusal, JournalBusy))
+            await self._wait_at_most(disk.BUSY_AGAIN_SECONDS if isinstance(refusal, JournalBusy) else disk.BUSY_SECONDS)
             raise refusal from error
         except BaseException:
             # Nothing shields from `Task.cancel`. The statement runs on in its thread; the caller learns of it after its end.
             self._stale = True
             await self._quietly("SELECT 1")
             raise
-        await self._be_patient(True)
+        await self._wait_at_most(disk.BUSY_SECONDS)
 
-    async def _be_patient(self, patient: bool) -> None:
-        if patient is not self._patient:
-            self._patient = patient
-            seconds = disk.BUSY_SECONDS if patient else disk.BUSY_AGAIN_SECONDS
+    async def _wait_at_most(self, seconds: float) -> None:
+        if seconds != self._patience:
+            self._patience = seconds
             await self._quietly(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     async def _transaction(self, statements: Sequence[Statement]) -> None:
@@ -373,10 +372,16 @@ class Journal:
             return VersionConflict(branch, expected, self.head(branch).position)
         return disk.explain(error, self.path)
 
-    async def _checkpoint(self, mode: str) -> bool:
-        with disk.explained(self.path):
-            ((busy, logged, moved),) = await self._query(f"PRAGMA wal_checkpoint({mode})")
-        return not busy and logged == moved
+    async def _sweep(self) -> bool:
+        self._unswept, before = True, self._patience
+        try:
+            await self._wait_at_most(0)  # waiting for readers here would keep the write lock from everybody
+            with suppress(sqlite3.Error):
+                ((busy, _, _),) = await self._query("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._unswept = bool(busy)
+        finally:
+            await self._wait_at_most(before)
+        return not self._unswept
 
 
 async def _prepared(connection: aiosqlite.Connection, path: Path) -> Header:

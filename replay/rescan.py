@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         text found is told by journal, row and number of values, never by the value.
 
         With --erase these texts are erased and the journal says so; its chain still verifies. A text that is needed
-        again is made anew, or taken from its note. A journal that a session has open is left as it is.
+        again is made anew, or taken from its note. A journal that a session has open is left as it is. While another
+        program reads a journal its files keep what was taken out: that is told, and --erase again finishes it.
 
         PATH is a journal or a folder of them; without one it is the folder that `continuity paths` calls state. The
         exit code is 0 when nothing is found, 1 when something is, and 3 when something cannot be read.
@@ -58,9 +59,14 @@ def rescan(paths: tuple[Path, ...], *, as_json: bool, erase: bool) -> None:
         say(f"error: {trouble}; it was not looked into to its end")
     for refusal in found.live:
         say(f"not erased: {refusal}", "hint: end that session, or erase there once it has ended")
+    for journal in found.view.unfinished:
+        say(
+            f"not erased to the end: {journal}: another program reads it, so its files still hold what was taken out",
+            "hint: `continuity rescan --erase` finishes it once that program has ended",
+        )
     if found.view.findings:
-        _advise(found.view.findings)
-    findings = FINDINGS if found.view.findings else SOUND
+        _advise(found.view)
+    findings = FINDINGS if found.view.findings or found.view.unfinished else SOUND
     raise click.exceptions.Exit(UNREADABLE if found.troubles else findings)
 
 
@@ -98,8 +104,8 @@ def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _advise(findings: Sequence[RescanFinding]) -> None:
+def _advise(view: Rescan) -> None:
     """What is found here may have been sent: erasing it here is no remedy for that."""
     say("hint: change such a credential, for what was sent holds it too; `continuity show JOURNAL ROW` shows the text")
-    if not all(each.erased for each in findings):
+    if not all(each.erased or each.journal in view.unfinished for each in view.findings):
         say("hint: `continuity rescan --erase` erases these texts")

@@ -43,17 +43,30 @@ def rescan(paths: Sequence[Path], *, erase_at_ms: int | None) -> Rescanned:
     journals, without, closed = journals_at(paths)
     troubles = [f"{error.filename}: {error.strerror}" for error in closed]
     live: list[str] = []
+    unfinished: list[str] = []
     findings: list[RescanFinding] = []
     texts = 0
     for path in journals:
         try:
             found, looked_at = _found(path)
             texts += looked_at
-            findings += found if erase_at_ms is None or not found else _erased(path, found, erase_at_ms, live)
+            if erase_at_ms is not None and (found or _has_log(path)):
+                found = _erased(path, found, erase_at_ms, live, unfinished)
+            findings += found
         except JournalError as error:
             troubles.append(str(error))
-    view = Rescan(rule_set=RULE_SET_VERSION, journals=len(journals), texts=texts, findings=findings)
+    view = Rescan(
+        rule_set=RULE_SET_VERSION, journals=len(journals), texts=texts, findings=findings, unfinished=unfinished
+    )
     return Rescanned(view, troubles, live, without)
+
+
+def _has_log(path: Path) -> bool:
+    """Whether something lies beside the journal that may be left of an erasure while somebody read it."""
+    try:
+        return Path(f"{path}-wal").stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _found(path: Path) -> tuple[list[RescanFinding], int]:
@@ -93,20 +106,30 @@ def _finding(path: Path, session: str, digest: Sha256, values: int, row: RawRow 
     )
 
 
-def _erased(path: Path, found: Sequence[RescanFinding], at_ms: int, live: list[str]) -> list[RescanFinding]:
-    """Erase what was found, unless a session has the journal open: `live` then says which."""
-    digests = [Sha256(each.digest) for each in found]
+def _erased(
+    path: Path, found: Sequence[RescanFinding], at_ms: int, live: list[str], unfinished: list[str]
+) -> list[RescanFinding]:
+    """Erase what was found and what is left of an earlier time, unless a session has the journal open: `live` says so.
+
+    What somebody who reads the journal keeps in its files is told in `unfinished`, and not called erased.
+    """
     try:
         with JournalLock.acquire(path, _us()):
-            after = _newest(path)
-            told = erased(digests, REASON)
-            records = [Record(event=event, at_ms=at_ms, tip=after.tip, cause=None) for event in told]
-            erasure.erase(path, after, records, digests)
+            gone = _erase(path, [Sha256(each.digest) for each in found], at_ms) if found else erasure.sweep(path)
     except JournalLocked as error:
-        who = f"process {error.holder.process.pid}" if error.holder is not None else "another process"
-        live.append(f"{path}: {who} has it open")
+        if found:
+            who = f"process {error.holder.process.pid}" if error.holder is not None else "another process"
+            live.append(f"{path}: {who} has it open")
         return list(found)
-    return [replace(each, erased=True) for each in found]
+    if not gone:
+        unfinished.append(str(path))
+    return [replace(each, erased=gone) for each in found]
+
+
+def _erase(path: Path, digests: Sequence[Sha256], at_ms: int) -> bool:
+    after = _newest(path)
+    records = [Record(event=event, at_ms=at_ms, tip=after.tip, cause=None) for event in erased(digests, REASON)]
+    return erasure.erase(path, after, records, digests)
 
 
 def _newest(path: Path) -> Row:

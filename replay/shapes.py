@@ -300,7 +300,7 @@ class RescanFinding(Shape, frozen=True, kw_only=True):
     values: int
     """How many values in it would be masked."""
     erased: bool
-    """It was erased now, and the journal says so."""
+    """It was erased now: the journal says so, and no file of it holds the text any more."""
 
 
 class Rescan(Shape, frozen=True, kw_only=True):
@@ -311,6 +311,8 @@ class Rescan(Shape, frozen=True, kw_only=True):
     texts: int
     """Kept texts looked at."""
     findings: list[RescanFinding]
+    unfinished: list[str]
+    """Journals whose files still hold what was erased, for another program reads them: erase again once it has ended."""
 
 
 CLI_SHAPES: dict[str, type[Shape]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from journal import chain
-from journal.erasure import erase
+from journal.erasure import erase, sweep
 from journal.errors import EventRejected, JournalBusy, NotAJournal, StorageFailed
 from journal.events import BodiesErased
 from journal.row import Row
@@ -32,26 +32,46 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.journal"
 
 
+def held(path: Path) -> bool:
+    return b"erase me" in b"".join(kit.snapshot(path.parent).values())
+
+
 def test_the_text_is_in_no_file_and_the_chain_says_that_it_went(path: Path, last: Row) -> None:
-    (row,) = erase(path, last, [kit.record(GONE)], [DIGEST])
-    assert kit.read(path)[-1] == row
+    assert erase(path, last, [kit.record(GONE)], [DIGEST])
+    row = kit.read(path)[-1]
     assert (row.event, row.position) == (GONE, 4)
-    assert all(b"erase me" not in content for content in kit.snapshot(path.parent).values())
+    assert not held(path)
     assert kit.found(path) == []
+
+
+def test_what_somebody_reads_is_erased_and_said_to_be_in_the_files_until_a_later_sweep(
+    path: Path, last: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journal.disk.BUSY_SECONDS", 0.01)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM events").fetchall()
+        assert not erase(path, last, [kit.record(GONE)], [DIGEST])
+        assert not sweep(path)
+        assert kit.read(path)[-1].event == GONE
+        assert held(path)
+        reader.execute("ROLLBACK")
+        assert sweep(path)
+        assert not held(path)
 
 
 def test_behind_a_row_that_is_not_the_newest_nothing_is_erased(path: Path, last: Row) -> None:
     before = kit.snapshot(path.parent)
     with pytest.raises(StorageFailed):
         erase(path, kit.read(path)[0], [kit.record(GONE)], [DIGEST])
-    assert b"erase me" in b"".join(kit.snapshot(path.parent).values())
+    assert held(path)
     assert kit.snapshot(path.parent)[path.name] == before[path.name]
 
 
 def test_what_cannot_be_recorded_is_not_erased(path: Path, last: Row) -> None:
     with pytest.raises(EventRejected):
         erase(path, last, [kit.record(GONE, at_ms=-1)], [DIGEST])
-    assert b"erase me" in b"".join(kit.snapshot(path.parent).values())
+    assert held(path)
 
 
 def test_a_file_that_is_no_journal_is_left_as_it_is(path: Path, last: Row) -> None:

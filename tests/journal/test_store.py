@@ -273,7 +273,7 @@ async def test_a_refreshed_journal_knows_what_another_writer_did(journal: Journa
 
 async def test_a_checkpointed_main_file_alone_is_the_whole_journal(journal: Journal, path: Path) -> None:
     await journal.append(MAIN, settled(3), expected=0)
-    assert await journal.checkpoint()
+    assert await journal.sweep()
     copy = path.with_name("copy.journal")
     copy.write_bytes(path.read_bytes())
     assert len(kit.read(copy)) == 3

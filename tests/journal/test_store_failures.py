@@ -5,9 +5,11 @@
 
 import asyncio
 import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,12 @@ import pytest
 from journal import chain, disk
 from journal.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, JournalVanished, StorageFailed
 from journal.ids import Sha256
+from journal.reader import open_reader
 from journal.store import Journal
 from tests.journal import kit
 from tests.journal.kit import BODY, HEADER, MAIN, kept, settled
+
+SECRET = "erase me " * 50
 
 CHILD = """
 import os, signal, sys
@@ -117,26 +122,72 @@ async def test_a_row_that_vanished_cannot_be_forked(journal: Journal, path: Path
         await journal.fork(MAIN, 2, settled())
 
 
-async def test_a_failed_checkpoint_does_not_stop_closing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_log_that_cannot_be_emptied_stops_neither_an_erasure_nor_the_closing(path: Path) -> None:
     journal = await Journal.create(path, HEADER)
-    await journal.append(MAIN, settled(), expected=0)
+    await journal.append(MAIN, settled(), expected=0, bodies=kept(BODY))
 
-    async def fail(_: str) -> bool:
-        raise StorageFailed("gone")
+    def refuse(action: int, argument: str | None, *_: str | None) -> int:
+        return sqlite3.SQLITE_DENY if argument == "wal_checkpoint" else sqlite3.SQLITE_OK
 
-    monkeypatch.setattr(journal, "_checkpoint", fail)
+    await journal._connection._execute(journal._connection._conn.set_authorizer, refuse)  # type: ignore[no-untyped-call]
+    await journal.append(MAIN, settled(), expected=1, erase=[chain.body_digest(BODY)])
+    assert not await journal.sweep()
     await journal.close()
-    assert len(kit.read(path)) == 1
+    assert len(kit.read(path)) == 2
 
 
-async def test_a_pinned_log_is_not_waited_for_and_said_to_remain(journal: Journal, path: Path) -> None:
+@contextmanager
+def pinned(path: Path) -> Generator[None]:
+    """Somebody reads the journal, and has begun before what happens in the block."""
     with kit.raw(path) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM events").fetchall()
+        yield
+
+
+def held(path: Path) -> bool:
+    """Whether some file holds the text that the tests erase."""
+    return any(SECRET.encode() in content for content in kit.snapshot(path.parent).values())
+
+
+async def test_an_erasure_beside_a_reader_waits_for_nobody_and_goes_on_at_the_next_append(
+    journal: Journal, path: Path
+) -> None:
+    await journal.append(MAIN, settled(), expected=0, bodies=kept(SECRET))
+    with pinned(path):
+        with anyio.fail_after(1):
+            await journal.append(MAIN, settled(), expected=1, erase=[chain.body_digest(SECRET)])
+        assert held(path)
+    await journal.append(MAIN, settled(), expected=2)
+    assert not held(path)
+
+
+async def test_what_was_erased_beside_a_reader_is_in_no_file_once_the_journal_is_closed(path: Path) -> None:
+    async with await Journal.create(path, HEADER) as journal:
+        await journal.append(MAIN, settled(), expected=0, bodies=kept(SECRET))
+        with pinned(path):
+            await journal.append(MAIN, settled(), expected=1, erase=[chain.body_digest(SECRET)])
+    assert not held(path)
+
+
+async def test_what_a_reader_kept_in_the_files_beyond_the_close_goes_when_the_journal_is_opened(path: Path) -> None:
+    journal = await Journal.create(path, HEADER)
+    await journal.append(MAIN, settled(), expected=0, bodies=kept(SECRET))
+    with open_reader(path) as reader:
+        next(reader.rows())
+        await journal.append(MAIN, settled(), expected=1, erase=[chain.body_digest(SECRET)])
+        await journal.close()
+    assert held(path)
+    async with await Journal.open(path):
+        assert not held(path)
+
+
+async def test_a_pinned_log_is_not_waited_for_and_said_to_remain(journal: Journal, path: Path) -> None:
+    with pinned(path):
         await journal.append(MAIN, settled(), expected=0)
         with anyio.fail_after(1):
-            assert not await journal.checkpoint()
-    assert await journal.checkpoint(truncate=True)
+            assert not await journal.sweep()
+    assert await journal.sweep()
     assert path.with_name("a.journal-wal").stat().st_size == 0
 
 

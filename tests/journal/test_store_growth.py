@@ -72,7 +72,7 @@ async def counting(journal: Journal) -> AsyncGenerator[list[None]]:
 
 async def append_cost(journal: Journal, expected: int) -> Cost:
     """Append one event and count."""
-    await journal.checkpoint(truncate=True)
+    await journal.sweep()
     async with counting(journal) as steps:
         await journal.append(MAIN, history(1, first=expected), expected=expected)
     return Cost(len(steps), journal.log_bytes // PAGE)
@@ -158,7 +158,7 @@ async def test_a_large_text_that_many_events_name_is_kept_once(tmp_path: Path) -
         for number in range(50):
             named = replace(facts.finished(), handoff_sha256=digest)
             await journal.append(MAIN, [record(named)], expected=number, bodies={digest: OUTPUT})
-        await journal.checkpoint(truncate=True)
+        await journal.sweep()
     assert len(OUTPUT) < path.stat().st_size < len(OUTPUT) * 1.1
     with kit.raw(path) as connection:
         (longest,) = connection.execute("SELECT max(length(payload)) FROM events").fetchone()

@@ -121,6 +121,34 @@ def test_a_journal_that_a_session_has_open_is_not_erased_in(here: Path) -> None:
     assert LEAKED in kept(path)
 
 
+def test_what_a_reader_keeps_in_the_files_is_not_called_erased_and_a_later_erasure_finishes_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journal.disk.BUSY_SECONDS", 0.01)
+    path = leaking(here / "a.journal")
+    with forging.raw(path) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM events").fetchall()
+        ran = run("rescan", path, "--erase", "--json")
+        again = run("rescan", path, "--erase")
+        assert TOKEN.encode() in b"".join(forging.snapshot(here).values())
+    assert (ran.code, again.code) == (1, 1)
+    assert [each["erased"] for each in ran.json["findings"]] == [False, False]
+    assert ran.json["unfinished"] == [str(path)]
+    assert all(f"not erased to the end: {path}: another program reads it" in each.err for each in (ran, again))
+    assert run("rescan", path, "--erase").code == 0
+    assert TOKEN.encode() not in b"".join(forging.snapshot(here).values())
+
+
+def test_a_journal_in_use_in_which_nothing_is_found_is_left_alone(here: Path) -> None:
+    path = clean(here / "a.journal")
+    with forging.raw(path) as writer, JournalLock.acquire(path, WriterRecord(writer=WRITER, process=PROCESS)):
+        writer.execute("PRAGMA user_version = 1")
+        ran = run("rescan", path, "--erase")
+        assert forging.snapshot(here)["a.journal-wal"]
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_what_cannot_be_read_is_named_and_keeps_no_other_from_being_looked_at(here: Path) -> None:
     leaking(here / "a.journal")
     (here / "b.journal").write_bytes(b"no journal")
