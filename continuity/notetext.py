@@ -13,7 +13,7 @@ from continuity.privacy import cut_point, mask_words
 from continuity.privacy.quoting import one_line, printable
 from journal.ids import CaptureId, EntryId, SessionId, Sha256
 
-TITLE_CHARS = 200
+TITLE_CHARS = 80
 """Characters of a title as it is shown, at most."""
 
 LONGEST_CHARS = 1_000_000
@@ -63,17 +63,21 @@ class Worded(msgspec.Struct, frozen=True):
     metadata: Mapping[str, str]
     maskings: int
 
-    @property
-    def tip(self) -> EntryId:
-        """Stands where a capture of the conversation has its tip: the same words are the same note, once a session."""
-        return EntryId(f"note-{digest([self.folder, self.title, self.text])[:32]}")
+    def tip_after(self, let_go: int) -> EntryId:
+        """Stands where a capture of the conversation has its tip: the same words are the same note, once a session.
+
+        But for as many notes of them as are known not to be stored, and were `let_go` of.
+        """
+        words = [self.folder, self.title, self.text, *([let_go] if let_go else [])]
+        return EntryId(f"note-{digest(words)[:32]}")
 
 
 def worded(
     folder: str, title: str, note_type: str, text: str, metadata: Mapping[str, str], *, candidates: bool = False
 ) -> Worded:
-    """Return somebody's words masked, in every field, without control characters and bounded.
+    """Return somebody's words masked, in every field, without control characters and then bounded.
 
+    Without a title it is the first line of the masked text: a credential that is cut in two is not recognised any more.
     With `candidates` what may be a credential is masked too, as in a checkpoint that a person asks for.
     """
     count = 0
@@ -84,15 +88,20 @@ def worded(
         count += masked.count
         return masked.text
 
+    whole = bounded(printable(clean(text)).lstrip("\ufeff").strip())
     told = ((key, one_line(clean(value), _VALUE_CHARS)) for key, value in list(metadata.items())[:_MOST_KEYS])
     return Worded(
         folder=folder.strip("/"),
-        title=one_line(clean(title), TITLE_CHARS),
+        title=one_line(clean(title) or _first_line(whole), TITLE_CHARS),
         note_type=note_type,
-        text=bounded(printable(clean(text)).lstrip("\ufeff").strip()),
+        text=whole,
         metadata={key: value for key, value in told if value and _KEY.fullmatch(key) and key not in _THE_SERVERS},
         maskings=count,
     )
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.split("\n") if line.strip("# ")), "").strip().lstrip("# ")
 
 
 def bounded(text: str) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from continuity.commands import CommandRejected
-from continuity.privacy import mask_words
 from continuity.profile import Profile
 from continuity.shell import noting
-from continuity.shell.noting import Note
+from continuity.shell.noting import Kept, Known, Note
 from continuity.shell.opening import trouble
 from continuity.shell.session import Session
 from journal.errors import JournalError
 
 LONGEST_CHARS = 20_000
 """A note is read again in briefs and by other agents: what is longer is a document, and belongs in a file."""
-
-_TITLE_CHARS = 80
 
 
 async def remember(session: Session, words: str) -> None:
@@ -27,7 +27,7 @@ async def remember(session: Session, words: str) -> None:
         desk.voice.answer(f"Not remembered: {_why_not(session)}. Your words were kept nowhere.", "warning")
         return
     try:
-        identity = await noting.keep(desk, noted(words, desk.profile), reason="command")
+        came = await noting.keep(desk, noted(words, desk.profile), reason="command")
     except CommandRejected as error:
         desk.voice.answer(f"Not remembered: {error.reason}. Your words were kept nowhere.", "warning")
     except JournalError as error:
@@ -36,19 +36,26 @@ async def remember(session: Session, words: str) -> None:
             f"Not remembered: {trouble(error)}. Your words were kept nowhere; say them again later.", "error"
         )
     else:
-        maskings = mask_words(words, candidates=desk.settings.mask_candidates).count
-        desk.voice.answer(_kept(desk.profile, maskings) if identity is not None else _KNOWN)
+        desk.voice.answer(_kept(desk.profile, came.maskings) if isinstance(came, Kept) else _KNOWN[came])
 
 
 def noted(words: str, profile: Profile) -> Note:
     """Return the note of `words`: a fact, filed where this work's checkpoints are, under its first line."""
-    first = next((line.strip() for line in words.splitlines() if line.strip()), "").lstrip("# ")
-    title = first if len(first) <= _TITLE_CHARS else first[:_TITLE_CHARS].rpartition(" ")[0] or first[:_TITLE_CHARS]
     metadata = {"repository": profile.repository} if profile.repository is not None else {}
-    return Note(title=title, folder=profile.checkpoint_folder, note_type="note", text=words, metadata=metadata)
+    return Note(folder=profile.checkpoint_folder, note_type="note", text=words, metadata=metadata)
 
 
-_KNOWN = "These very words are kept in this session already; nothing was written again."
+_KNOWN: Mapping[Known, str] = MappingProxyType(
+    {
+        "open": "These very words are kept in this session already, and on their way; nothing was written again. "
+        "/bm-status shows what is not stored yet.",
+        "unsettled": "These very words were sent in this session already and are not known to be stored; nothing was "
+        "written again. /bm-pending shows what is known of them and what to do.",
+        "stored": "These very words were stored in this session already; nothing was written again.",
+        "doubted": "These very words were sent in this session already, and given up while nobody knew whether they are "
+        "stored: they may be, so nothing was written again. Look for them, or say it in other words.",
+    }
+)
 
 
 def _kept(profile: Profile, maskings: int) -> str:

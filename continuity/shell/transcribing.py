@@ -9,9 +9,8 @@ from continuity.capture import PublicMessage, capture_id
 from continuity.commands import BeginCapture, Observe
 from continuity.due import Transcribe, transcript_stopped
 from continuity.handoff.transcript import transcript_note, unwritten
-from continuity.notetext import kept_form
-from continuity.shell.desk import Desk, kept
-from continuity.shell.noting import finished, is_kept
+from continuity.shell.desk import Desk
+from continuity.shell.noting import begin, is_kept
 from continuity.shell.pausing import spoken
 from continuity.shell.screening import screened_alone
 from continuity.state import State
@@ -111,16 +110,14 @@ class _Run:
         if self._through is not None:
             await self.record(self._through)
         note = transcript_note(message, identity, self._desk.settings.capture_folder, number)
-        digest, bodies = kept(kept_form(note))
         command = BeginCapture(
             capture_id=identity,
             kind="transcript",
             project=ProjectName(project),
             source_tip=entry,
             reason="transcript",
-            text=finished(identity, digest, len(note.content), maskings),
         )
-        await self._desk.apply(command, branch=self._branch, bodies=bodies)
+        await begin(self._desk, command, note, maskings, branch=self._branch)
         return True
 
     def passes(self, message: PublicMessage) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from continuity.capture import content_digest
 from continuity.notetext import (
     LONGEST_CHARS,
+    TITLE_CHARS,
     NoteText,
     Worded,
     from_kept_form,
@@ -81,6 +82,27 @@ def test_words_lose_control_characters_and_their_title_is_one_line() -> None:
     assert (made.title, made.text) == ("two lines[2J", "bell\nend")
 
 
+def test_words_without_a_title_have_their_first_line_for_one() -> None:
+    assert words("", "\n# \n## Oil: why\nNo wind.").title == "Oil: why"
+    assert words("", "word " * 40).title == " ".join(["word"] * 15) + "…"
+    assert words("", "x" * 100).title == "x" * 79 + "…"
+    assert words("", " \n").title == ""
+
+
+@pytest.mark.parametrize("before", range(TITLE_CHARS + 2))
+@pytest.mark.parametrize("has_title", [False, True])
+def test_a_credential_where_a_title_would_end_is_nowhere_in_a_note(before: int, has_title: bool) -> None:
+    said = f"{'x' * before} {SECRET} is it"
+    made = named(words(said if has_title else "", said), CaptureId("f" * 64))
+    shown = f"{made.title} {made.content}".lower()
+    assert not any(SECRET[at : at + 6].lower() in shown for at in range(len(SECRET) - 5))
+
+
+def test_a_credential_that_was_wrapped_behind_the_first_line_is_not_in_the_title() -> None:
+    made = words("", f"it is {SECRET[:10]}\n{SECRET[10:]} for now")
+    assert made.title == "it is [masked:github-token] for now"
+
+
 def test_metadata_of_a_name_the_server_writes_or_nobody_could_read_is_left_out() -> None:
     told = {"type": "task", "title": "x", "permalink": "y", "Bad Key": "z", "empty": " ", "status": "open"}
     assert words(**told).metadata == {"status": "open"}
@@ -91,15 +113,18 @@ def test_more_metadata_than_anybody_reads_is_left_out() -> None:
 
 
 def test_the_same_words_in_the_same_place_are_the_same_note() -> None:
-    assert words(status="open").tip == words(status="done").tip
-    assert (
-        len({words().tip, words("Gas").tip, words(text="Wind.").tip, worded("x", "Oil", "note", "No wind.", {}).tip})
-        == 4
-    )
+    assert words(status="open").tip_after(0) == words(status="done").tip_after(0)
+    others = (words(), words("Gas"), words(text="Wind."), worded("x", "Oil", "note", "No wind.", {}))
+    assert len({each.tip_after(0) for each in others}) == 4
+
+
+def test_words_that_were_let_go_of_are_another_note_each_time() -> None:
+    assert len({words().tip_after(let_go) for let_go in range(3)}) == 3
+    assert words().tip_after(2) == words().tip_after(2)
 
 
 def test_the_tip_of_a_note_is_no_message_s() -> None:
-    assert re.fullmatch(r"note-[0-9a-f]{32}", words().tip)
+    assert all(re.fullmatch(r"note-[0-9a-f]{32}", words().tip_after(let_go)) for let_go in (0, 1))
 
 
 # -- notes -------------------------------------------------------------------

@@ -75,9 +75,9 @@ def alone(talk: Talk) -> Desk:
 
 async def stored(desk: Desk, note: Note) -> str:
     """Keep, send and read a note; returns the path it is proven to be at."""
-    identity = await noting.keep(desk, note, reason="command")
-    assert identity is not None
-    settled = await noting.settle_now(desk, identity, seconds=SECONDS)
+    came = await noting.keep(desk, note, reason="command")
+    assert isinstance(came, noting.Kept)
+    settled = await noting.settle_now(desk, came.identity, seconds=SECONDS)
     known = settled.capture
     assert (known.status, known.evidence, settled.read) == ("confirmed", "read", "present_same"), settled
     assert (known.moved, known.edited) == (False, False)

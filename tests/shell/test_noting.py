@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from continuity.commands import CommandRejected, Resolve
 from continuity.due import PROBE_SPACING_MS, SYNTHESIS_BACKOFF_MS
 from continuity.shell import noting
-from continuity.shell.noting import Note
+from continuity.shell.desk import Desk
+from continuity.shell.noting import Kept, Note
 from journal.errors import JournalError
 from journal.events import (
     CaptureBegun,
@@ -38,10 +39,16 @@ DEAF = {"read_note": ["rpc-error"], "search_notes": ["rpc-error"]}
 NEVER: dict[str, Any] = {"cadence": {"characters": 100_000, "minutes": 60}}
 
 
+async def kept_at(desk: Desk, note: Note = LAMP) -> CaptureId:
+    came = await noting.keep(desk, note, reason="setup")
+    assert isinstance(came, Kept)
+    return came.identity
+
+
 async def kept(talk: Talk, note: Note = LAMP) -> CaptureId:
-    identity = await noting.keep(talk.session.desk, note, reason="command")
-    assert identity is not None
-    return identity
+    came = await noting.keep(talk.session.desk, note, reason="command")
+    assert isinstance(came, Kept)
+    return came.identity
 
 
 def sent(process: Rig) -> list[dict[str, Any]]:
@@ -106,16 +113,16 @@ async def test_the_same_words_are_one_note_while_open_once_sent_and_after_a_rest
         talk = await began(process, conversation)
         process.memory.faults(write_note=["hold", "store"])
         await kept(talk)
-        assert await noting.keep(talk.session.desk, LAMP, reason="command") is None
+        assert await noting.keep(talk.session.desk, LAMP, reason="command") == "open"
         process.memory.release()
         await talk.settle()
-        assert await noting.keep(talk.session.desk, replace(LAMP, metadata={}), reason="command") is None
+        assert await noting.keep(talk.session.desk, replace(LAMP, metadata={}), reason="command") == "stored"
         await kept(talk, replace(LAMP, text="Gas."))
         await talk.settle()
         await process.kill()
     async with rig(tmp_path) as process:
         talk = await process.open(conversation)
-        assert await noting.keep(talk.session.desk, LAMP, reason="command") is None
+        assert await noting.keep(talk.session.desk, LAMP, reason="command") == "stored"
         assert len(process.memory.notes) == len(sent(process)) == 2
 
 
@@ -383,8 +390,7 @@ async def test_where_no_session_runs_a_note_is_sent_read_once_and_returned_as_kn
     async with rig(tmp_path, **NEVER) as process:
         talk = await began(process)
         desk = unattended(talk)
-        identity = await noting.keep(desk, LAMP, reason="setup")
-        assert identity is not None
+        identity = await kept_at(desk)
         known = await noting.settle_now(desk, identity, seconds=10)
         assert (known.capture.status, known.capture.evidence, known.read) == ("confirmed", "read", "present_same")
         assert len(sent(process)) == 1
@@ -394,8 +400,7 @@ async def test_a_note_that_reads_as_other_words_than_were_sent_is_returned_with_
     async with rig(tmp_path, **NEVER) as process:
         desk = unattended(await began(process))
         process.memory.faults(write_note=[{"store": "Gas."}])
-        identity = await noting.keep(desk, LAMP, reason="setup")
-        assert identity is not None
+        identity = await kept_at(desk)
         known = await noting.settle_now(desk, identity, seconds=10)
         assert (known.capture.status, known.capture.edited, known.read) == ("confirmed", True, "present_edited")
 
@@ -405,8 +410,7 @@ async def test_what_is_not_settled_in_time_is_returned_open_and_is_not_sent_agai
         talk = await began(process)
         desk = unattended(talk)
         process.memory.faults(write_note=["silent"])
-        identity = await noting.keep(desk, LAMP, reason="setup")
-        assert identity is not None
+        identity = await kept_at(desk)
         assert (await noting.settle_now(desk, identity, seconds=0.5)).capture.status == "in_doubt"
         process.memory.faults()
         again = await noting.settle_now(desk, identity, seconds=10)

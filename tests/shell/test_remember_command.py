@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.shell.remembering import LONGEST_CHARS, noted
+from continuity.shell.remembering import LONGEST_CHARS
 from continuity.tau.remember_command import remembered
 from journal.events import CaptureBegun
 from tests.fakes.host import Conversation
@@ -59,9 +59,34 @@ async def test_the_same_words_twice_are_one_note(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
         await talk.turn("Trim the lamp")
+        await crash(process)
         await told(process, talk)
-        assert (await told(process, talk)).startswith("These very words are kept in this session already")
+        assert (await told(process, talk)).startswith("These very words are kept in this session already, and on their")
         assert [begun.kind for begun in talk.events(CaptureBegun)].count("note") == 1
+
+
+async def test_words_that_the_server_refused_are_settled_first_and_can_be_said_again_then(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        process.memory.faults(write_note=[{"code": "PROJECT_CONSTRAINED"}])
+        await told(process, talk)
+        await talk.settle()
+        assert "are not known to be stored; nothing was written again. /bm-pending" in await told(process, talk)
+        (item,) = talk.session.settling.items
+        await talk.session.settling.resolve(item, "abandon", "a wrong project")
+        assert (await told(process, talk)).startswith("Kept in this session's journal")
+        process.memory.faults()
+        await talk.settle()
+        assert (await told(process, talk)).startswith("These very words were stored in this session already")
+
+
+async def test_what_only_may_be_a_credential_is_counted_where_it_is_masked(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        text = await told(process, talk, f"the key for the lamp is q7Rk2Vd9Xw4Lm8TzB5nC3hJp\nand {SECRET}")
+        assert "2 values that looked like a credential were masked." in text
 
 
 async def test_credentials_are_masked_and_counted_and_never_said(tmp_path: Path) -> None:
@@ -131,7 +156,22 @@ async def test_no_words_and_too_many_are_refused_in_one_sentence(tmp_path: Path,
 
 async def test_a_note_is_named_after_its_first_line(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
-        profile = (await process.open()).session.desk.profile
-        assert noted("\n# Oil: why\nNo wind.", profile).title == "Oil: why"
-        assert noted("word " * 40, profile).title == " ".join(["word"] * 16)
-        assert noted("x" * 100, profile).title == "x" * 80
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        await told(process, talk, "\n# Oil: why\nNo wind.")
+        await talk.settle()
+        (note,) = (note for path, note in process.memory.notes.items() if "/oil-why-" in path)
+        assert note["content"] == "# Oil: why\nNo wind.\n"
+
+
+@pytest.mark.parametrize("before", range(40, 84, 4))
+async def test_a_credential_where_the_title_would_end_is_nowhere(tmp_path: Path, before: int) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await process.open()
+        await talk.turn("Trim the lamp")
+        await told(process, talk, f"{'x' * before} {SECRET} is the key")
+        await talk.settle()
+        held = b"".join(file.read_bytes() for file in talk.path.parent.iterdir()).decode("latin-1")
+        shown = f"{process.memory.notes} {held}".lower()
+        assert "[masked:github-token]" in shown
+        assert not any(SECRET[at : at + 12] in shown for at in range(len(SECRET) - 11))

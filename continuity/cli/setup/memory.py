@@ -185,12 +185,13 @@ class Memory:
         if await self._link.up(START_SECONDS) is None:
             return Fate()
         kept = await noting.keep(desk, note, reason="setup")
-        if kept is None:
+        if not isinstance(kept, noting.Kept):
             return Fate(known=True)
+        identity = kept.identity
         try:
-            capture, read = await noting.settle_now(desk, kept, seconds=desk.settings.timeout_seconds)
+            capture, read = await noting.settle_now(desk, identity, seconds=desk.settings.timeout_seconds)
         except (CommandRejected, JournalError) as error:
-            return Fate(desk.ledger.state.capture(kept) if desk.ledger is not None else None, trouble=error)
+            return Fate(desk.ledger.state.capture(identity) if desk.ledger is not None else None, trouble=error)
         return Fate(capture, read)
 
 
