@@ -107,6 +107,10 @@ class Projects(msgspec.Struct, frozen=True, kw_only=True):
         exact = [project for project in self.projects if project.qualified == name]
         return tuple(dict.fromkeys(exact or [project for project in self.projects if project.name == name]))
 
+    def several(self, name: str) -> bool:
+        """Whether `name` names more than one project, so that nobody can say which of them would answer."""
+        return len(self.named(name)) > 1
+
     def source(self, name: str) -> ProjectSource:
         """Return where `name` lives; several of one name in different places are unknown."""
         found: list[ProjectSource] = [project.source for project in self.named(name)]

@@ -34,11 +34,16 @@ PATIENCE_SECONDS = 1.0
 """How long what could go on waits for what is slow; a server that is well answers a question in half of it."""
 
 
+SEVERAL_PROJECTS = "several-projects"
+
+
 @dataclass
 class Fetched:
     """What one round of questions brought for one branch, so far."""
 
     plan: tuple[Query, ...] = ()
+    unclear: frozenset[str] = frozenset()
+    """Names of several projects: nothing is asked of them, for anybody's notes might come."""
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
     authoritative: dict[str, bool] = field(default_factory=dict[str, bool])
     failed: dict[str, str] = field(default_factory=dict[str, str])
@@ -90,7 +95,10 @@ async def ask_all(connection: MemoryConnection, fetched: Fetched, seconds: float
 async def _ask_each(connection: MemoryConnection, fetched: Fetched, seconds: float, answered: anyio.Event) -> None:
     async with anyio.create_task_group() as group:
         for query in fetched.asked:
-            group.start_soon(_ask, connection, query, fetched, seconds)
+            if query.project in fetched.unclear:
+                fetched.failed[query.name] = SEVERAL_PROJECTS
+            else:
+                group.start_soon(_ask, connection, query, fetched, seconds)
     answered.set()
 
 

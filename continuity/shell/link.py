@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -134,6 +134,12 @@ class MemoryLink:
         if self.connection is not None and (stale or self.projects.lack(project)):
             await self._list_projects(self.connection)
         return self.projects.lack(project)
+
+    async def unclear(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of `names` that name several projects; asked again first if one does, for that may be mended."""
+        if self.connection is not None and any(map(self.projects.several, names)):
+            await self._list_projects(self.connection)
+        return frozenset(filter(self.projects.several, names))
 
     def described(self, project: ProjectName | None) -> MemoryConnected | None:
         """Return what is recorded of the connection that is up, for a session that writes to `project`."""

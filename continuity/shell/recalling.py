@@ -157,9 +157,11 @@ class Recaller:
         return Fetched(queries)
 
     async def _ask_topic(self, about: Fetched) -> None:
-        connection = self._desk.link.connection
-        if connection is not None:
-            await ask_all(connection, about, self._desk.settings.timeout_seconds)
+        link = self._desk.link
+        if link.connection is not None:
+            about.unclear = await link.unclear({query.project for query in about.plan})
+        if link.connection is not None:
+            await ask_all(link.connection, about, self._desk.settings.timeout_seconds)
 
     async def _told_topic(self, about: Fetched, branch: BranchId) -> None:
         """Record what became of each question; one that is not answered by now costs itself, and is named."""
@@ -184,6 +186,7 @@ class Recaller:
         fetched = self._asking[branch] = Fetched()
         try:
             with anyio.move_on_after(bound):
+                fetched.unclear = await self._desk.link.unclear(_projects(self._desk.profile))
                 async with anyio.create_task_group() as group:
                     looked = anyio.Event()
                     group.start_soon(self._look, connection, fetched, branch, state, looked)
@@ -212,7 +215,7 @@ class Recaller:
     ) -> None:
         """Read the branch's own checkpoint, if it has one. A slow answer costs itself: what is kept here is shown."""
         checkpoint = state.checkpoint if state else None
-        if state is not None and checkpoint is not None:
+        if state is not None and checkpoint is not None and checkpoint.project not in fetched.unclear:
             fetched.capture_id = checkpoint.capture_id
             with anyio.move_on_after(self._desk.settings.timeout_seconds / 2):
                 read = await self._read_checkpoint(connection, state, checkpoint, branch)
@@ -313,6 +316,10 @@ class Recaller:
         )
         large = sum(len(item.text) for item in items) > RENDERED_AT_ONCE_CHARS
         return await anyio.to_thread.run_sync(render) if large else render()
+
+
+def _projects(profile: Profile) -> set[str]:
+    return {*([profile.project] if profile.project is not None else []), *profile.read_projects}
 
 
 def _because_of_others(

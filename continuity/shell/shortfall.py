@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from continuity.recall import Query
-from continuity.shell.asking import Fetched
+from continuity.shell.asking import SEVERAL_PROJECTS, Fetched
 from continuity.shell.desk import Desk
 
 _ABOUT: Mapping[str, str] = MappingProxyType(
@@ -31,9 +31,10 @@ NO_PROJECT = "project-not-found"
 def tell(desk: Desk, fetched: Fetched) -> None:
     """Name what this round brought no answer to; nothing else is lost by it."""
     failed = [query for query in fetched.asked if query.name in fetched.failed]
-    for project in dict.fromkeys(query.project for query in failed if fetched.failed[query.name] == NO_PROJECT):
-        desk.voice.say(f"recall-project:{project}", _no_project(desk, project), "warning")
-    rest = [query for query in failed if fetched.failed[query.name] != NO_PROJECT]
+    for code, said in _NOT_ONE.items():
+        for project in dict.fromkeys(query.project for query in failed if fetched.failed[query.name] == code):
+            desk.voice.say(f"recall-project:{project}", said(desk, project), "warning")
+    rest = [query for query in failed if fetched.failed[query.name] not in _NOT_ONE]
     if rest and desk.link.connection is not None:  # that there is none is said by whoever lost it
         text = _without(rest, fetched)
         desk.voice.say(f"recall-without:{text}", text, "warning")
@@ -51,6 +52,18 @@ def _no_project(desk: Desk, project: str) -> str:
         f"Basic Memory has no project {project!r}; everything else is recalled.{has} "
         "Correct `read_projects`, or create it with `bm project add`."
     )
+
+
+def _several(desk: Desk, project: str) -> str:
+    known = ", ".join(one.label for one in desk.link.projects.named(project)[:_SHOWN])
+    key = "project" if project == desk.profile.project else "read_projects"
+    return (
+        f"Basic Memory has several projects {project!r}, so nothing is recalled from any. They are: {known}. "
+        f"Name one of them with its workspace in `{key}`, or give each a name of its own."
+    )
+
+
+_NOT_ONE = {NO_PROJECT: _no_project, SEVERAL_PROJECTS: _several}
 
 
 def _without(queries: Sequence[Query], fetched: Fetched) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from continuity.shell.runner import REST_MS
 from journal.events import CaptureProbed, WriteIntended
+from tests.fakes.memory_server import READS
 from tests.shell.rig import Rig, rig, until
 
 HERE: dict[str, Any] = {"name": "main", "source": "local", "external_id": "1", "path": "/notes"}
@@ -35,6 +36,34 @@ async def test_of_several_projects_of_one_name_none_is_written_to_and_each_is_na
         assert "main (local), team/main (cloud), other/main (cloud)" in said
         assert [capture.status for capture in talk.state.captures] == ["ready"]
         assert asked(process, "write_note") == []
+
+
+async def test_of_several_projects_of_one_name_none_is_asked_until_it_is_one_again(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+        process.memory.faults(projects=[HERE, TEAM])
+        talk = await process.open()
+        assert (await talk.turn("mend the foghorn")).brief is None
+        (said,) = process.voice.on("recall-project:main")
+        assert "nothing is recalled from any. They are: main (local), team/main (cloud). Name one" in said
+        assert {name for name in process.memory.calls() if name in READS} == {"list_memory_projects"}
+        process.memory.faults(projects=[HERE, TEAM | {"name": "ours"}])
+        process.clock.advance(REST_MS)
+        await talk.settle()
+        brief = (await talk.turn("mend the foghorn")).brief
+        assert brief is not None
+        assert "Mend the foghorn." in brief.brief.text
+
+
+async def test_a_shared_project_of_an_unclear_name_costs_itself_alone(tmp_path: Path) -> None:
+    async with rig(tmp_path, read_projects=("shared",), capture_knowledge=False) as process:
+        process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+        process.memory.faults(projects=[HERE, TEAM | {"name": "shared"}, OTHER | {"name": "shared"}])
+        talk = await process.open()
+        assert (await talk.turn("go on")).brief is not None
+        (said,) = process.voice.on("recall-project:shared")
+        assert "Name one of them with its workspace in `read_projects`" in said
+        assert "shared" not in {call.get("project") for call in asked(process, "search_notes")}
 
 
 async def test_a_name_with_its_workspace_is_one_project(tmp_path: Path) -> None:
