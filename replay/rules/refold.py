@@ -9,7 +9,16 @@ from msgspec.structs import asdict
 from continuity.commands import BeginCapture, CloseSession, Command, CommandRejected, Fork, OpenSession, SubmitWrite
 from continuity.decide import decide
 from continuity.state import State
-from journal.events import BranchForked, CaptureBegun, Event, SessionClosed, SessionOpened, WriteIntended
+from journal.events import (
+    BranchForked,
+    CaptureBegun,
+    Event,
+    SessionClosed,
+    SessionOpened,
+    SynthesisFinished,
+    WriteIntended,
+)
+from journal.ids import Sha256
 
 
 def differences(state: State, event: Event) -> Iterator[str]:
@@ -62,6 +71,7 @@ def _command(event: Event) -> Command | None:
                 project=event.project,
                 source_tip=event.source_tip,
                 reason=event.reason,
+                text=None if event.kind == "checkpoint" else _some_text(event),
             )
         case WriteIntended():
             return SubmitWrite(
@@ -75,3 +85,18 @@ def _command(event: Event) -> Command | None:
             )
         case _:
             return None
+
+
+def _some_text(event: CaptureBegun) -> SynthesisFinished:
+    """What no model makes begins with its text; which text that was says the row after it, and is no matter here."""
+    return SynthesisFinished(
+        capture_id=event.capture_id,
+        handoff_sha256=Sha256("0" * 64),
+        characters=0,
+        chunks=0,
+        maskings=0,
+        rule_set=0,
+        model=None,
+        tokens_in=0,
+        tokens_out=0,
+    )

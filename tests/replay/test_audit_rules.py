@@ -31,6 +31,7 @@ from tests.facts import (
     TIP,
     answered,
     begun,
+    finished,
     intended,
     opened,
     probed,
@@ -224,6 +225,11 @@ def test_a_rule_speaks_where_it_is_broken(tmp_path: Path, name: str) -> None:
     story, expected = BROKEN[name]
     assert found(tmp_path / "a.journal", story()) == expected
     assert run("audit", tmp_path / "a.journal").code == 1
+
+
+def test_a_note_that_no_model_made_breaks_no_rule(tmp_path: Path) -> None:
+    note = (begun(OTHER_CAPTURE, kind="note"), replace(finished(), capture_id=OTHER_CAPTURE))
+    assert found(tmp_path / "a.journal", one(*SAVED, *note)) == set()
 
 
 def test_notes_are_compared_with_what_was_confirmed(tmp_path: Path) -> None:
