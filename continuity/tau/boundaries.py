@@ -9,7 +9,7 @@ from continuity.checkout import around
 from continuity.shell.announced import AnnouncedSession
 from continuity.shell.desk import Desk
 from continuity.shell.recalling import Composed
-from continuity.shell.session import Session
+from continuity.shell.session import Prompted, Session
 from continuity.tau import host
 from continuity.tau.adapters import ToldSource, details_of
 from continuity.tau.entries import MessageKey
@@ -74,16 +74,21 @@ class TauBoundaries:
         if reason == "branch" and isinstance(session, AnnouncedSession):
             self._resident.owner.spawn("branch", partial(session.moved, self._here(session)))
             return
-        if session.desk.profile.project is None:
-            self._resident.presence.say(
+        self._told_at_start(session)
+        self._resident.owner.spawn("start", partial(self._start, session, _OPENINGS.get(reason, "startup")))
+
+    def _told_at_start(self, session: Session) -> None:
+        """Say what of this work's filing is not as a person may expect."""
+        say, profile = self._resident.presence.say, session.desk.profile
+        if profile.project is None:
+            say(
                 "project",
                 "Continuity: no project is configured, so nothing is saved or recalled automatically. "
                 f"Set `project` in {self._configured.places.settings}.",
             )
-        surroundings = around(session.desk.profile)
+        surroundings = around(profile)
         if surroundings is not None:
-            self._resident.presence.say("work", f"Continuity: {surroundings}.")
-        self._resident.owner.spawn("start", partial(self._start, session, _OPENINGS.get(reason, "startup")))
+            say("work", f"Continuity: {surroundings}.")
 
     async def _start(self, session: Session, reason: OpenReason) -> None:
         await session.start(reason)
@@ -181,14 +186,17 @@ class TauBoundaries:
             ),
             within=self._prompt_seconds(session),
         )
-        if prompted is None:
-            return
+        if prompted is not None:
+            await self._given(session, prompted, context)
+
+    async def _given(self, session: Session, prompted: Prompted, context: Context) -> None:
+        """Put in the brief, and then the receipt: the host may fail to write it, and then the next prompt mirrors it."""
         try:
             if prompted.brief is not None:
                 brief = prompted.brief.brief
                 self._insertion.put(brief.text, details_of(prompted.brief), context)
                 self._resident.owner.spawn("delivered", partial(session.delivered, prompted.brief))
-            if prompted.receipt is not None:  # last: the host may fail to write it, and then the next prompt mirrors it
+            if prompted.receipt is not None:
                 await host.append_receipt(self._tau, prompted.receipt)
         except HostGone:
             return

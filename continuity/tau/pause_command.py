@@ -36,8 +36,8 @@ def _paused(session: Session, came: Switched) -> str:
     if came == "already":
         return f"Off the record already{_since(session)}: nothing is saved until /bm-resume."
     text = (
-        "Off the record: nothing said in this session from here on is saved, nor put into a later checkpoint or "
-        "transcript. What came before waits for /bm-resume. Recall goes on; /bm-remember still keeps what you give it."
+        "Off the record: nothing said from here on is saved or goes into a later checkpoint or transcript. "
+        "What came before waits for /bm-resume. /bm-remember still works."
     )
     return text + _how_kept(session, came)
 

@@ -20,7 +20,7 @@ async def test_a_pause_says_what_it_stops_and_what_goes_on(tmp_path: Path) -> No
         talk = await process.open()
         await talk.turn("Trim the lamp")
         text = await told(process, talk, off=True)
-        assert text.startswith("Off the record: nothing said in this session from here on is saved")
+        assert text.startswith("Off the record: nothing said from here on is saved")
         assert "/bm-remember" in text
         assert await told(process, talk, off=False) == ("On the record again. What was said meanwhile stays off it.")
 
