@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from continuity.cli.setup import applying, gather
+from continuity.cli.setup.document import Wanted
+from continuity.cli.setup.facts import Here
+from continuity.cli.setup.memory import Memory, reached
+from continuity.cli.setup.plan import Extras, plan
 from continuity.notes import ENTITIES, schema_notes
 from continuity.places import places
 from tests.cli.desk import Desk, enter_at_each, furnished
@@ -96,6 +101,20 @@ def test_a_server_that_dies_before_the_notes_costs_the_notes_alone(desk: Desk) -
     assert "continuity probe" in ran.out
 
 
+def test_words_that_were_stored_just_now_are_told_from_a_server_that_is_gone(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Here(desk.environ, desk.home, desk.work, places(desk.home / ".tau"))
+    before = gather.before(here, desk.root)
+    planned = plan(before, Wanted({}), Extras(schemas=(("main", ("task", "task")),)))
+    with reached(here, before.kept.settings) as memory:
+        assert isinstance(memory, Memory)
+        assert applying.notes(planned, memory, before, before.kept.settings) == 0
+    (_, again, _) = capsys.readouterr().out.splitlines()
+    assert again == "main: schemas/Task: not sent again: the same words are stored"
+    assert desk.fake.calls()["write_note"] == 1
+
+
 # -- what is broken off ------------------------------------------------------
 
 
@@ -151,6 +170,17 @@ def test_a_note_under_way_at_ctrl_c_is_a_question_and_never_a_silence(desk: Desk
         assert terminal.ended_by("\x03") == 1
     assert "see `continuity unproven`" in terminal.shown
     (left,) = run("unproven", "--json", env=desk.environ).json
-    assert (left["kind"], left["status"], left["live"]) == ("note", "in_doubt", False)
+    assert (left["kind"], left["status"], left["live"], left["code"]) == ("note", "in_doubt", False, "interrupted")
     assert "session-closed" in run("log", left["path"], "-n", "1", env=desk.environ).out
+    assert desk.servers() == []
+
+
+def test_ctrl_c_over_and_over_leaves_no_server_behind_that_takes_its_time(desk: Desk) -> None:
+    desk.fake.faults(initialize="hang", stubborn=True)
+    with desk.at_terminal() as terminal:
+        while not desk.fake.requests():
+            assert terminal.alive
+        assert terminal.ended_by("\x03", patience=0.1) == 1
+    assert "Ending the memory server ..." in terminal.shown
+    assert "\nnothing was written\nAborted!\n" in terminal.shown
     assert desk.servers() == []

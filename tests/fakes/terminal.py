@@ -84,12 +84,15 @@ class Terminal:
             pass
         return self._child.wait(max(deadline - time.monotonic(), 0.1))
 
-    def ended_by(self, key: str) -> int:
-        """Press a key that ends it, again as long as nothing comes of it: a signal just before a read waits for a key."""
+    def ended_by(self, key: str, patience: float = _PATIENCE) -> int:
+        """Press a key that ends it, again as long as nothing comes of it: a signal just before a read waits for a key.
+
+        With less `patience` than an end takes it is pressed over and over, as somebody does who has none.
+        """
         while self.alive:
             self.type(key)
             with suppress(subprocess.TimeoutExpired):
-                self._child.wait(_PATIENCE)
+                self._child.wait(patience)
         return self.ended()
 
     def _more(self, deadline: float) -> bool:

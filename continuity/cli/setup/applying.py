@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from continuity.cli import guides, shim
 from continuity.cli.setup import file
@@ -14,7 +14,7 @@ from continuity.console import FINDINGS, SOUND, UNREADABLE, escaped, fail, out, 
 from continuity.notes import schema_note
 from continuity.pending import VERDICTS
 from continuity.shell.config import SettingsError, read_settings
-from continuity.shell.noting import Note
+from continuity.shell.noting import Known, Note
 from continuity.shell.settings import Settings
 from continuity.state import Capture
 from journal.errors import JournalError
@@ -136,17 +136,18 @@ def _say_trouble(wanted: Sequence[Wish], fates: Sequence[Fate]) -> None:
 
 
 def _code(fate: Fate) -> int:
-    if isinstance(fate.trouble, JournalError) or (fate.capture is None and not fate.known and fate.trouble is None):
+    gone = fate.capture is None and fate.known is None and fate.trouble is None
+    if gone or isinstance(fate.trouble, JournalError):
         return UNREADABLE
     proven = fate.capture is not None and fate.capture.status == "confirmed" and fate.read == "present_same"
-    return SOUND if proven or fate.known else FINDINGS
+    return SOUND if proven or fate.known == "stored" else FINDINGS
 
 
 def _known(fate: Fate) -> Iterator[str]:
     """What is known of one note, and by what."""
     capture = fate.capture
     if capture is None:
-        yield "not sent again: these words were kept or sent before" if fate.known else _GONE
+        yield _GONE if fate.known is None else f"not sent again: the same words {_BEFORE[fate.known]}"
         return
     yield from _standing(capture, fate.read)
     if fate.read is not None and capture.status != "refused":
@@ -154,6 +155,12 @@ def _known(fate: Fate) -> Iterator[str]:
 
 
 _GONE = "not sent, for the server went away; nothing was stored"
+_BEFORE: Mapping[Known, str] = {
+    "open": "are on their way",
+    "unsettled": "were sent, and are not known to be stored",
+    "stored": "are stored",
+    "doubted": "were given up in doubt",
+}
 
 
 def _standing(capture: Capture, read: Verdict | None) -> Iterator[str]:

@@ -6,9 +6,10 @@ is gone when the block ends, whatever ends it.
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from continuity.cli.doctor.facts import Command
 from continuity.cli.setup.facts import Here, Served
 from continuity.cli.setup.plan import SCHEMA_FOLDER
 from continuity.commands import CommandRejected
+from continuity.console import say
 from continuity.memory import notes
 from continuity.memory.connection import MemoryConnection
 from continuity.memory.errors import CommandRefused
@@ -69,8 +71,8 @@ class Fate(NamedTuple):
     """As the journal has it; null where it has none, and then this note was not sent."""
     read: Verdict | None = None
     """What the newest read of it proved."""
-    known: bool = False
-    """The same words were kept or sent here before, and are not sent again."""
+    known: noting.Known | None = None
+    """What became of the same words before, which are not sent again."""
     trouble: CommandRejected | JournalError | None = None
     """Why nothing more was done for it."""
 
@@ -186,7 +188,7 @@ class Memory:
             return Fate()
         kept = await noting.keep(desk, note, reason="setup")
         if not isinstance(kept, noting.Kept):
-            return Fate(known=True)
+            return Fate(known=kept)
         identity = kept.identity
         try:
             capture, read = await noting.settle_now(desk, identity, seconds=desk.settings.timeout_seconds)
@@ -215,9 +217,30 @@ def reached(here: Here, settings: Settings) -> Generator[Memory | Unreached]:
         return
     with tempfile.TemporaryDirectory(prefix="continuity-setup-") as nowhere, start_blocking_portal() as portal:
         elsewhere = replace(spec, cwd=nowhere)
-        with portal.wrap_async_context_manager(serving(elsewhere, START_SECONDS)) as link:
+        with _ended(portal.wrap_async_context_manager(serving(elsewhere, START_SECONDS))) as link:
             connection = _waited(portal, lambda: link.up(START_SECONDS))
             yield Memory(portal, link, connection, elsewhere) if connection is not None else _unreached(link)
+
+
+@contextmanager
+def _ended(server: AbstractContextManager[MemoryLink]) -> Generator[MemoryLink]:
+    """Have the server for the block. Its end is bounded, and Ctrl-C does not break that off: it would leave it behind.
+
+    Once somebody pressed it there is nothing left that it could end.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with server as link:
+            try:
+                yield link
+            except (click.Abort, KeyboardInterrupt):
+                before = signal.SIG_IGN
+                say("", "Ending the memory server ...")
+                raise
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _waited[T](portal: BlockingPortal, job: Callable[[], Awaitable[T]]) -> T:
