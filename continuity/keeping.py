@@ -35,9 +35,15 @@ def owed(state: State) -> frozenset[Sha256]:
     return frozenset(digest for digest in (*made, state.gathered.focus_sha256) if digest is not None)
 
 
+def unstored(state: State) -> frozenset[Sha256]:
+    """Return the texts of notes that are not known to be stored: no model made them, so nothing would bring them back."""
+    own = (capture.handoff_sha256 for capture in state.captures if capture.kind != "checkpoint")
+    return frozenset(digest for digest in own if digest is not None)
+
+
 def _made_from(capture: Capture) -> Sequence[Sha256 | None]:
     progress = capture.progress.handoff_sha256 if capture.progress is not None else None
-    return capture.handoff_sha256, capture.prior_sha256, capture.focus_sha256, progress
+    return capture.handoff_sha256, capture.prior_sha256, capture.focus_sha256, progress, capture.metadata_sha256
 
 
 def basis(state: State) -> frozenset[Sha256]:

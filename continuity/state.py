@@ -87,6 +87,8 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
     intended_position: int = 0
     """Of the newest intent."""
+    metadata_sha256: Sha256 | None = None
+    """Of the newest intent, from which it is told how the note was filed; also once a person wants it sent again."""
 
     @property
     def path(self) -> str | None:

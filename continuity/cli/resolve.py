@@ -117,15 +117,18 @@ def _allowed(standing: Standing, decision: Decision, reason: str, comes: Visitor
 
 
 def _has_text(standing: Standing) -> None:
+    from continuity.shell.online import is_filed
     from journal.reader import open_reader
 
-    capture = standing.capture
-    digest = capture.handoff_sha256 if capture is not None else None
+    capture, short = standing.capture, standing.item.short
     with open_reader(standing.left.path) as reader:
-        text = reader.body(digest) if digest is not None else None
-    if text is None:
-        what = f"the text of {standing.item.short} was erased, so it cannot be written again; nothing was changed"
+        kept = reader.digests()
+    if capture is None or capture.handoff_sha256 not in kept:
+        what = f"the text of {short} was erased, so it cannot be written again; nothing was changed"
         fail(what, "--abandon lets go of it", FINDINGS)
+    if not is_filed(standing, kept):
+        what = f"which checkout {short} is of was erased, so it cannot be written again from here; nothing was changed"
+        fail(what, f"start its session there and say `/bm-pending rewrite {short}`; --abandon lets go of it", FINDINGS)
 
 
 def _carried_out(standing: Standing, decision: Decision, reason: str, comes: Visitor, *, as_json: bool) -> None:

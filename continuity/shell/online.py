@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -38,7 +38,7 @@ from continuity.shell.settings import Settings
 from continuity.shell.unattended import Left, Settled, Visitor, held, left, opened, settle
 from continuity.state import Capture
 from journal.errors import JournalError
-from journal.events import SessionOpened, ToolCalled, WriteAnswered, WriteIntended
+from journal.events import SessionOpened, ToolCalled, WriteAnswered
 from journal.folders import journals_at
 from journal.ids import BranchId, CallId, CaptureId, EntryId, Sha256, WriterId
 from journal.reader import open_reader
@@ -222,13 +222,12 @@ def _answer(path: Path, branch: BranchId, after: int) -> WriteAnswered | None:
 async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visitor, how: Rewriting) -> Desk:
     """The session's working table, as its journal describes it; nothing of today's settings says how it is filed."""
     before, state = wanted.capture, wanted.left.states[wanted.item.branch]
-    intent = await anyio.to_thread.run_sync(_intent, ledger.path, wanted.item)
-    text = await ledger.journal.body(intent.metadata_sha256) if intent is not None else None
-    known = text is not None and before is not None and before.kind == "checkpoint"  # a note's are somebody's words
-    metadata = cast("dict[str, str]", json.loads(text)) if text is not None and known else {}
-    told = _Told(metadata)
     if state.opened is None or before is None:
         raise CommandRejected("resolve", "no session ever opened this branch")
+    text = await ledger.journal.body(before.metadata_sha256) if before.metadata_sha256 is not None else None
+    known = text is not None and before.kind == "checkpoint"  # a note's are somebody's words
+    metadata = cast("dict[str, str]", json.loads(text)) if text is not None and known else {}
+    told = _Told(metadata)
     return Desk(
         session_id=wanted.left.header.session_id,
         profile=_profile(state.opened, before.project, metadata),
@@ -244,12 +243,12 @@ async def _desk(wanted: Standing, ledger: Ledger, link: MemoryLink, comes: Visit
     )
 
 
-def _intent(path: Path, item: Open) -> WriteIntended | None:
-    """The attempt before, from the rows: the state forgets it once a new one is decided."""
-    with open_reader(path) as reader:
-        rows = [row.event for row in reader.verified(item.branch)]
-    sent = (event for event in reversed(rows) if isinstance(event, WriteIntended))
-    return next((event for event in sent if event.capture_id == item.reference), None)
+def is_filed(standing: Standing, kept: Collection[Sha256]) -> bool:
+    """Tell whether a note can be filed again where it was: a checkpoint of a checkout needs what was kept of the attempt."""
+    capture, own = standing.capture, standing.left.states[standing.item.branch].opened
+    if capture is None or own is None or capture.kind != "checkpoint" or own.profile.kind != "coding":
+        return True
+    return capture.metadata_sha256 in kept
 
 
 def _profile(own: SessionOpened, project: str, metadata: Mapping[str, str]) -> Profile:

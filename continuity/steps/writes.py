@@ -36,6 +36,7 @@ def write_intended(state: State, row: Row, event: WriteIntended) -> State:
         content_sha256=event.content_sha256,
         code=None,
         intended_position=row.position,
+        metadata_sha256=event.metadata_sha256,
     )
     return put(state, intended)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from continuity.commands import EraseBodies
-from continuity.keeping import DIGESTS_AT_ONCE, basis, erased, expired, last_named, owed, spare
+from continuity.keeping import DIGESTS_AT_ONCE, basis, erased, expired, last_named, owed, spare, unstored
 from journal.codec import encode
-from journal.events import BodiesErased, CaptureRequested, Event, SynthesisAdvanced
+from journal.events import BodiesErased, CaptureRequested, CaptureResolved, Event, SynthesisAdvanced
 from journal.ids import EntryId, Sha256
 from journal.row import RawRow
 from tests.facts import (
@@ -13,13 +13,16 @@ from tests.facts import (
     CAPTURE,
     DOUBTED,
     HANDOFF,
+    METADATA,
     NOWHERE,
     OTHER_BODY,
     OTHER_CAPTURE,
     SAVED,
     TIP,
+    answered,
     begun,
     finished,
+    intended,
     opened,
     probed,
     settled,
@@ -48,6 +51,16 @@ def test_that_a_text_was_erased_makes_no_text_younger() -> None:
     assert last_named(raw(finished(), gone)) == {Sha256(CAPTURE): 2_000, HANDOFF: 2_000}
 
 
+def test_a_note_s_text_is_the_only_one_there_is_until_it_is_known_to_be_stored() -> None:
+    note = (begun(OTHER_CAPTURE, NEXT_TIP, kind="note"), finished(OTHER_CAPTURE, BODY))
+    sent = (*SAVED, *note, intended(OTHER_CAPTURE, NEXT_TIP, kind="note"))
+    for before in ((*SAVED, *note), sent, (*sent, answered("unknown", OTHER_CAPTURE))):
+        assert unstored(state_after(*before)) == {BODY}
+    assert unstored(state_after(*sent, answered(capture=OTHER_CAPTURE))) == frozenset()
+    assert unstored(state_after(*SAVED, begun(OTHER_CAPTURE, NEXT_TIP, kind="transcript"))) == frozenset()
+    assert unstored(state_after(*SAVED, begun(OTHER_CAPTURE, NEXT_TIP), finished(OTHER_CAPTURE, BODY))) == frozenset()
+
+
 def test_a_capture_that_is_not_settled_is_owed_every_text_it_is_made_from() -> None:
     asked = CaptureRequested(reason="command", focus_sha256=OTHER_BODY)
     part = Sha256("9" * 64)
@@ -57,7 +70,17 @@ def test_a_capture_that_is_not_settled_is_owed_every_text_it_is_made_from() -> N
     again = begun(OTHER_CAPTURE, NEXT_TIP, prior=(HANDOFF, TIP))
     assert owed(state_after(*SAVED, again, advanced)) == {HANDOFF, part}
     assert owed(state_after(*SAVED, again, finished(OTHER_CAPTURE, BODY))) == {HANDOFF, BODY}
-    assert owed(state_after(*SAVED, settled(), asked)) == {OTHER_BODY}
+    assert owed(state_after(*SAVED, (settled(), NEXT_TIP), asked)) == {OTHER_BODY}
+
+
+def test_what_tells_how_a_note_was_filed_is_owed_until_it_is_settled_also_once_it_is_to_be_written_again() -> None:
+    lost = (*DOUBTED, probed("absent_final", *NOWHERE))
+    again = CaptureResolved(capture_id=CAPTURE, attempt=2, decision="rewrite", reason_sha256=BODY, file_path=None)
+    for history in (DOUBTED, lost, (*lost, again), (*lost, again, intended(attempt=2))):
+        assert METADATA in owed(state_after(*history))
+    let_go = CaptureResolved(capture_id=CAPTURE, attempt=1, decision="abandon", reason_sha256=BODY, file_path=None)
+    for history in (SAVED, (*lost, let_go)):
+        assert METADATA not in owed(state_after(*history))
 
 
 def test_a_saved_session_is_owed_nothing_and_goes_on_from_its_newest_handoff() -> None:
