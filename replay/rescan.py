@@ -32,9 +32,10 @@ if TYPE_CHECKING:
         Look for credentials in kept texts, by the rules of today: what is kept was masked by those of its time. Each
         text found is told by journal, row and number of values, never by the value.
 
-        With --erase these texts are erased and the journal says so; its chain still verifies. A text that is needed
-        again is made anew, or taken from its note. A journal that a session has open is left as it is. While another
-        program reads a journal its files keep what was taken out: that is told, and --erase again finishes it.
+        With --erase these texts are erased and the journal says so; its chain still verifies. A handoff that is needed
+        again is made anew, or taken from its note; a note that is not known to be stored is kept. A journal that a
+        session has open is left as it is. While another program reads a journal its files keep what was taken out:
+        that is told, and --erase again finishes it.
 
         PATH is a journal or a folder of them; without one it is the folder that `continuity paths` calls state. The
         exit code is 0 when nothing is found, 1 when something is, and 3 when something cannot be read.
@@ -97,7 +98,8 @@ def _text(view: Rescan) -> str:
 def _row(found: RescanFinding) -> tuple[str, ...]:
     place = f"{found.branch}@{found.position}" if found.position is not None else "no row"
     kind = escaped((found.type or "-").partition(".v")[0])
-    return place, kind, found.digest[:10], f"{_counted(found.values, 'value')}{', erased' if found.erased else ''}"
+    what = ", erased" if found.erased else ", not stored yet" if found.unstored else ""
+    return place, kind, found.digest[:10], f"{_counted(found.values, 'value')}{what}"
 
 
 def _counted(number: int, thing: str) -> str:
@@ -107,5 +109,11 @@ def _counted(number: int, thing: str) -> str:
 def _advise(view: Rescan) -> None:
     """What is found here may have been sent: erasing it here is no remedy for that."""
     say("hint: change such a credential, for what was sent holds it too; `continuity show JOURNAL ROW` shows the text")
-    if not all(each.erased or each.journal in view.unfinished for each in view.findings):
+    held = sum(each.unstored for each in view.findings)
+    if held:
+        say(
+            f"not erased: {_counted(held, 'note')} not known to be stored, which nothing would bring back",
+            "hint: such a note can be erased once it is stored or let go of; `continuity unproven` lists what was sent",
+        )
+    if not all(each.erased or each.unstored or each.journal in view.unfinished for each in view.findings):
         say("hint: `continuity rescan --erase` erases these texts")

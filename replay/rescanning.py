@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from continuity.keeping import erased
+from continuity.keeping import erased, unstored
 from continuity.privacy import RULE_SET_VERSION, mask
 from journal import erasure
 from journal.errors import JournalDamaged, JournalError, JournalLocked
@@ -20,6 +20,7 @@ from journal.ids import Sha256, WriterId
 from journal.lock import JournalLock
 from journal.reader import open_reader
 from journal.row import RawRow, Record, Row, WriterRecord
+from replay.fold import folded
 from replay.shapes import Rescan, RescanFinding
 
 REASON = "rescan"
@@ -75,8 +76,13 @@ def _found(path: Path) -> tuple[list[RescanFinding], int]:
         counts = {digest: mask(text).count for digest, text in reader.bodies()}
         found = {digest: count for digest, count in counts.items() if count}
         places: Mapping[Sha256, RawRow] = _first_named(reader.rows(), found) if found else {}
+        states = [folded(reader, each.branch).state for each in reader.branches] if found else []
         session = reader.header.session_id
-    findings = [_finding(path, session, digest, count, places.get(digest)) for digest, count in found.items()]
+    held = frozenset(digest for state in states for digest in unstored(state))
+    findings = [
+        _finding(path, session, digest, count, places.get(digest), unstored=digest in held)
+        for digest, count in found.items()
+    ]
     return sorted(findings, key=lambda each: (each.branch or 0, each.position or 0, each.digest)), len(counts)
 
 
@@ -93,7 +99,9 @@ def _first_named(rows: Iterable[RawRow], wanted: Iterable[Sha256]) -> Mapping[Sh
     return found
 
 
-def _finding(path: Path, session: str, digest: Sha256, values: int, row: RawRow | None) -> RescanFinding:
+def _finding(
+    path: Path, session: str, digest: Sha256, values: int, row: RawRow | None, *, unstored: bool
+) -> RescanFinding:
     return RescanFinding(
         journal=str(path),
         session_id=session,
@@ -103,6 +111,7 @@ def _finding(path: Path, session: str, digest: Sha256, values: int, row: RawRow 
         digest=digest,
         values=values,
         erased=False,
+        unstored=unstored,
     )
 
 
@@ -111,11 +120,13 @@ def _erased(
 ) -> list[RescanFinding]:
     """Erase what was found and what is left of an earlier time, unless a session has the journal open: `live` says so.
 
-    What somebody who reads the journal keeps in its files is told in `unfinished`, and not called erased.
+    What somebody who reads the journal keeps in its files is told in `unfinished`, and not called erased. A text that
+    nothing would bring back stays.
     """
+    digests = [Sha256(each.digest) for each in found if not each.unstored]
     try:
         with JournalLock.acquire(path, _us()):
-            gone = _erase(path, [Sha256(each.digest) for each in found], at_ms) if found else erasure.sweep(path)
+            gone = _erase(path, digests, at_ms) if digests else erasure.sweep(path)
     except JournalLocked as error:
         if found:
             who = f"process {error.holder.process.pid}" if error.holder is not None else "another process"
@@ -123,7 +134,7 @@ def _erased(
         return list(found)
     if not gone:
         unfinished.append(str(path))
-    return [replace(each, erased=gone) for each in found]
+    return [replace(each, erased=gone and not each.unstored) for each in found]
 
 
 def _erase(path: Path, digests: Sequence[Sha256], at_ms: int) -> bool:

@@ -153,6 +153,28 @@ class Unproven(Shape, frozen=True, kw_only=True):
     """What a person may decide now."""
 
 
+class NotStored(Shape, frozen=True, kw_only=True):
+    """What one session keeps and nobody sent yet. It waits for no decision; what opens the session again stores it."""
+
+    kind: Literal["not-stored"] = "not-stored"
+    path: str
+    """The journal's file."""
+    session: str
+    journal: str
+    ready: int
+    """Texts that are made, and wait for memory alone."""
+    unmade: int
+    """Checkpoints that a model has to make first."""
+    failed: int
+    """Of those, the ones that a model failed to make so far."""
+    since_ms: int
+    """When the oldest of it was said."""
+    live: bool
+    """A running process holds the journal, and stores it itself."""
+    why: str
+    next_step: str
+
+
 class WhyStep(LogLine, frozen=True, kw_only=True):
     """One row of a story."""
 
@@ -301,6 +323,8 @@ class RescanFinding(Shape, frozen=True, kw_only=True):
     """How many values in it would be masked."""
     erased: bool
     """It was erased now: the journal says so, and no file of it holds the text any more."""
+    unstored: bool
+    """It is the text of a note that is not known to be stored and that nothing would bring back, so it is not erased."""
 
 
 class Rescan(Shape, frozen=True, kw_only=True):
@@ -321,9 +345,11 @@ CLI_SHAPES: dict[str, type[Shape]] = {
     "state": StateView,
     "branches": BranchesView,
     "unproven": Unproven,
+    "unproven-not-stored": NotStored,
     "why": WhyView,
     "why-brief": BriefView,
     "audit": AuditView,
     "rescan": Rescan,
 }
-"""The shape behind each command's `--json`; `unproven` prints a list of its shape, `why --brief` the one after `why`."""
+"""The shape behind each command's `--json`; `unproven` prints a list of its shape and, at its end, of the one after it,
+`why --brief` the one after `why`."""

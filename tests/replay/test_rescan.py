@@ -9,11 +9,25 @@ from syrupy.assertion import SnapshotAssertion
 
 from continuity.privacy import RULE_SET_VERSION, mask
 from journal.chain import body_digest
-from journal.events import BodiesErased
+from journal.events import BodiesErased, Event, SynthesisFailed
+from journal.events.capture import CaptureKind
 from journal.lock import JournalLock
 from journal.reader import open_reader
 from journal.row import WriterRecord
-from tests.facts import CAPTURE, OTHER_CAPTURE, PROCESS, TIP, WRITER, begun, connected, finished, opened, settled
+from tests.facts import (
+    CAPTURE,
+    OTHER_CAPTURE,
+    PROCESS,
+    TIP,
+    WRITER,
+    answered,
+    begun,
+    connected,
+    finished,
+    intended,
+    opened,
+    settled,
+)
 from tests.fakes.journals import Recording
 from tests.journal import kit as forging
 from tests.replay.kit import findings, run
@@ -106,6 +120,35 @@ def test_what_is_left_is_exported_and_comes_back(here: Path) -> None:
     assert run("import", here / "a.jsonl", "-o", here / "copy.journal").code == 0
     assert kept(here / "copy.journal") == {CLEAN}
     assert findings(here / "copy.journal") == findings(path)
+
+
+@pytest.mark.parametrize("kind", ["note", "transcript"])
+def test_a_note_that_is_not_stored_yet_is_told_and_kept(
+    here: Path, kind: CaptureKind, snapshot: SnapshotAssertion
+) -> None:
+    path = unsent(here / "a.journal", kind)
+    ran = run("rescan", path, "--erase")
+    assert (ran.code, kept(path)) == (1, {LEAKED})
+    assert ran.out == snapshot(name="text")
+    assert ran.err == snapshot(name="talk")
+    found = run("rescan", path, "--json").json["findings"]
+    assert [(each["erased"], each["unstored"]) for each in found] == [(False, True)]
+
+
+def test_a_note_that_is_stored_or_let_go_of_is_erased(here: Path) -> None:
+    gone = SynthesisFailed(capture_id=OTHER_CAPTURE, error="body-missing", model_calls=0)
+    stored = (intended(OTHER_CAPTURE, TIP, kind="note"), answered(capture=OTHER_CAPTURE))
+    for number, ends in enumerate(([gone], stored)):
+        path = unsent(here / f"{number}.journal", "note", *ends)
+        assert run("rescan", path, "--erase").err.count("not erased") == 0
+        assert kept(path) == set()
+
+
+def unsent(path: Path, kind: CaptureKind, *after: Event) -> Path:
+    """A journal with a handoff and a text of a person's that leak, of which the second is what `after` makes of it."""
+    story = Recording().append(opened(), connected(), settled(), begun(), finished(CAPTURE, body_digest(REASON)))
+    note = (begun(OTHER_CAPTURE, TIP, kind=kind), finished(OTHER_CAPTURE, body_digest(LEAKED)))
+    return story.append(*note, *after, bodies=(LEAKED, REASON)).write(path)
 
 
 def test_a_journal_that_a_session_has_open_is_not_erased_in(here: Path) -> None:
