@@ -92,9 +92,9 @@ class BasisTaken(Fact, frozen=True, kw_only=True, tag="basis-taken.v1"):
 
 
 class TranscriptPassed(Fact, frozen=True, kw_only=True, tag="transcript-passed.v1"):
-    """Of some public messages in a row no transcript note is made.
+    """Of some public messages in a row no transcript note is made, for good.
 
-    They may hold a credential, were said off the record, or were sent from another branch.
+    They may hold a credential, were said off the record, have no words, or were sent before, on whatever branch.
     """
 
     through: Entry
