@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -175,7 +175,7 @@ class Memory:
                     break
             return Written(adhoc.path, tuple(fates))
         finally:
-            with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True), suppress(JournalError):  # what was recorded is on disk all the same
                 await adhoc.close("setup")
 
     async def _written(self, desk: Desk, note: noting.Note) -> Fate:
