@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from journal.events import (
@@ -44,6 +45,27 @@ POLICY = PolicyValues(
     chunk_chars=16_000,
     recall_chars=12_000,
 )
+
+COMPATIBLE_DEFAULTS: Mapping[str, object] = {
+    "command": "bm",
+    "args": ["mcp", "--transport", "stdio"],
+    "project": None,
+    "read_projects": [],
+    "repositories": [],
+    "auto_recall": True,
+    "capture_knowledge": True,
+    "checkpoint_on_compact": True,
+    "summarize_on_shutdown": True,
+    "capture_transcript": False,
+    "capture_folder": "tau/transcripts",
+    "checkpoint_folder": None,
+    "placement_conventions": None,
+    "timeout_seconds": 30,
+    "summary_timeout_seconds": 60,
+    "summary_chunk_chars": 16000,
+    "recall_chars": 12000,
+}
+"""What the settings are that Basic Memory's own extension has too, where nobody set them."""
 
 
 def opened(

@@ -11,6 +11,7 @@ import pytest
 
 from continuity.places import expanded
 from continuity.shell.config import COMPATIBLE_CONFIG, Loaded, SettingsError, load_settings
+from tests.facts import COMPATIBLE_DEFAULTS
 
 LEAST: Mapping[str, Any] = {"project": "notes"}
 """What most people have."""
@@ -75,25 +76,7 @@ def test_every_key_is_taken_as_it_is_written(home: Path) -> None:
 
 def test_what_is_left_out_has_its_documented_default(home: Path) -> None:
     told = json.loads(load(home, {}).settings.model_dump_json())
-    expected: dict[str, Any] = {
-        "command": "bm",
-        "args": ["mcp", "--transport", "stdio"],
-        "project": None,
-        "read_projects": [],
-        "repositories": [],
-        "auto_recall": True,
-        "capture_knowledge": True,
-        "checkpoint_on_compact": True,
-        "summarize_on_shutdown": True,
-        "capture_transcript": False,
-        "capture_folder": "tau/transcripts",
-        "checkpoint_folder": None,
-        "timeout_seconds": 30,
-        "summary_timeout_seconds": 60,
-        "summary_chunk_chars": 16000,
-        "recall_chars": 12000,
-    }
-    assert {key: told[key] for key in expected} == expected
+    assert {key: told[key] for key in COMPATIBLE_DEFAULTS} == COMPATIBLE_DEFAULTS
 
 
 TOP = ("team-workspace/notes", ("a", "b", "c", "d", "e", "team/shared"), "logs/tau", None)

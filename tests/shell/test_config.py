@@ -18,6 +18,7 @@ from continuity.shell.config import (
     load_settings,
 )
 from continuity.shell.settings import Settings
+from tests.facts import COMPATIBLE_DEFAULTS
 
 SECRET = "sk-" + "SECRETSECRET1234567890"
 ROOT = {"kind": "coding", "root": "/w/one", "repository": "ada/one", "project": "notes"}
@@ -51,23 +52,7 @@ def test_without_a_file_everything_is_at_its_default(tau: Path) -> None:
     loaded = load_settings({}, tau.parent)
     assert loaded == Loaded(Settings(), None, ())
     assert loaded.settings.model_dump(mode="json") == {
-        "command": "bm",
-        "args": ["mcp", "--transport", "stdio"],
-        "project": None,
-        "read_projects": [],
-        "repositories": [],
-        "auto_recall": True,
-        "capture_knowledge": True,
-        "checkpoint_on_compact": True,
-        "summarize_on_shutdown": True,
-        "capture_transcript": False,
-        "capture_folder": "tau/transcripts",
-        "checkpoint_folder": None,
-        "placement_conventions": None,
-        "timeout_seconds": 30,
-        "summary_timeout_seconds": 60,
-        "summary_chunk_chars": 16000,
-        "recall_chars": 12000,
+        **COMPATIBLE_DEFAULTS,
         "cadence": {"characters": 4000, "minutes": 10},
         "recall_wait_seconds": 3,
         "discovery_seconds": 15,
