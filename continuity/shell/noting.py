@@ -77,7 +77,12 @@ async def keep(desk: Desk, note: Note, *, reason: str) -> Kept | Known:
         return known
     made = titled(words) if note.exact_title else named(words, identity)
     command = BeginCapture(capture_id=identity, kind="note", project=project, source_tip=tip, reason=reason)
-    await begin(desk, command, made, words.maskings)
+    try:
+        await begin(desk, command, made, words.maskings)
+    except CommandRejected:
+        if _open(ledger, identity) is None:
+            raise
+        return "open"  # said twice at once
     desk.link.want(at_once=True)
     desk.wake()
     return Kept(identity, words.maskings)

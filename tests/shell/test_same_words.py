@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from continuity.commands import RecordProbe, Resolve
@@ -74,6 +75,22 @@ async def test_words_that_were_refused_and_let_go_of_are_kept_again_also_after_a
         assert await again(talk) == "stored"
         assert len(process.memory.notes) == 1
         assert len({intent.capture_id for intent in talk.events(WriteIntended)}) == len(sent(process)) == 3
+
+
+async def test_words_said_twice_at_once_are_kept_once(tmp_path: Path) -> None:
+    came: list[Kept | Known] = []
+
+    async def keep(talk: Talk) -> None:
+        came.append(await again(talk))
+
+    async with rig(tmp_path, **NEVER) as process:
+        talk = await began(process)
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(keep, talk)
+        await talk.settle()
+        assert [isinstance(each, Kept) or each for each in came] == [True, "open"]
+        assert len(sent(process)) == 1
 
 
 async def test_words_that_were_refused_are_the_person_s_to_settle_first(tmp_path: Path) -> None:
