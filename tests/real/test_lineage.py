@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -128,16 +128,21 @@ def with_a_role(line: Line) -> Line:
     return {**rest, "type": "message", "message": {"role": "custom", "timestamp": 1, **body}}
 
 
-async def test_a_compaction_that_an_overflow_forces_costs_one_checkpoint_with_the_prompt_in_it(
-    scene: FakeScenario, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def overflowing_once(prompt: str) -> Callable[[Body], str | Reply]:
+    """A model for which the context is too long when it is first given `prompt`."""
     refusals = iter([Reply("maximum context length exceeded", status=400)])
 
     def answer(body: Body) -> str | Reply:
-        asked = purpose_of(body) == "agent" and "mend the foghorn" in messages_of(body)[-1][1]
+        asked = purpose_of(body) == "agent" and prompt in messages_of(body)[-1][1]
         return next(refusals, "Mended.") if asked else Story()(body)
 
-    monkeypatch.setattr(model, "answer", answer)
+    return answer
+
+
+async def test_a_compaction_that_an_overflow_forces_costs_one_checkpoint_with_the_prompt_in_it(
+    scene: FakeScenario, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "answer", overflowing_once("mend the foghorn"))
     scene.set(cadence={"characters": 1_000_000, "minutes": 600})
     async with lived(scene) as one:
         await one.prompt("x" * 60_000)
