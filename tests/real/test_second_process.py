@@ -40,10 +40,19 @@ def saves(tau: TauProcess, count: int) -> None:
     until(lambda: sum("Checkpoint saved" in said for said in tau.notices) >= count or None, f"{count} saves")
 
 
-def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_the_first_ended(
-    tmp_path: Path, model: ScriptedModel
-) -> None:
-    scene = FakeScenario(tmp_path, model)
+def sound(path: Path) -> bool:
+    with open_reader(path) as reader:
+        return audit(reader).ok
+
+
+def is_of_one_writer(path: Path) -> bool:
+    """Nobody else opened it, read for what it owes or has a call in it."""
+    writers = {opened.writer for opened in recorded(path, SessionOpened)}
+    return len(writers) == 1 and not recorded(path, CaptureProbed) and not recorded(path, ToolCalled)
+
+
+def lived_side_by_side(scene: FakeScenario) -> Path:
+    """Two processes on one session, of which the first ends first. Return its journal."""
     with scene.tau() as first:
         first.prompt("one")
         saves(first, 1)
@@ -55,21 +64,25 @@ def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_
             saves(first, 2)
             assert "d/asked-for.md" in scene.memory.notes
             assert first.quit() == 0
-            assert len({opened.writer for opened in recorded(path, SessionOpened)}) == 1
-            assert not recorded(path, CaptureProbed)
-            assert not recorded(path, ToolCalled)
+            assert is_of_one_writer(path)
             second.prompt("three, elsewhere")
             saves(second, 1)
             assert second.quit() == 0
+    return path
+
+
+def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_the_first_ended(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    scene = FakeScenario(tmp_path, model)
+    path = lived_side_by_side(scene)
     (adhoc,) = [one for one in scene.home.journals() if one != path]
     assert adhoc.name.startswith("x-process-")
     assert names(adhoc) == ["session-opened", "memory-connected", "tool-called", "tool-answered", "session-closed"]
     assert [answer.outcome for answer in recorded(adhoc, ToolAnswered)] == ["accepted"]
     assert len(recorded(path, BranchForked, 2)) == 1
     assert [answer.outcome for answer in recorded(path, WriteAnswered, 2)][-1] == "accepted"
-    for journal in (path, adhoc):
-        with open_reader(journal) as reader:
-            assert audit(reader).ok
+    assert (sound(path), sound(adhoc)) == (True, True)
 
 
 async def test_a_child_session_without_a_file_has_its_calls_on_record_and_its_parent_keeps_its_journal(
