@@ -21,6 +21,9 @@ def why(session: Session | None, owner: Owner, arguments: str) -> str | None:
     place = _PLACE.fullmatch(words)
     if words and place is None:
         return f"{words!r} names no row: {USAGE}. A brief's own row stands in what /bm-why says."
+    if session is not None and not session.begun:
+        owner.spawn("why", partial(_once_begun, session, owner, arguments))
+        return None
     ledger = session.desk.ledger if session is not None else None
     if session is None or ledger is None:
         return _without_journal(session)
@@ -32,11 +35,17 @@ def why(session: Session | None, owner: Owner, arguments: str) -> str | None:
     return None
 
 
+async def _once_begun(session: Session, owner: Owner, arguments: str) -> None:
+    """The journal is being opened, as in print mode where the command comes first: what it holds follows."""
+    await session.hold(make=False)
+    text = why(session, owner, arguments)
+    if text is not None:
+        session.desk.voice.answer(text)
+
+
 def _without_journal(session: Session | None) -> str:
     if session is None:
         return "This session has no file, so no brief was put into it."
     if session.blocked is not None:
         return f"What was put into context cannot be told: {session.blocked}."
-    if not session.begun:
-        return "The journal is being opened; ask again in a moment."
     return "No brief was put into context yet: this session's journal begins with the first prompt."

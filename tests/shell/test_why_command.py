@@ -14,7 +14,7 @@ from continuity.tau.why_command import why
 from journal.events import BriefDelivered
 from tests.fakes.host import Conversation
 from tests.replay.kit import run
-from tests.shell.rig import Rig, Talk, rig, unwritable
+from tests.shell.rig import Rig, Talk, rig, until, unwritable
 
 TASK = "Mend the foghorn."
 MINUTE = 60_000
@@ -143,12 +143,25 @@ async def test_what_names_no_row_is_refused(tmp_path: Path, words: str, answer: 
         assert process.voice.answers == []
 
 
+async def test_while_the_journal_is_being_opened_it_follows(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        await briefed(process, conversation)
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = process.session(conversation)
+        for words in ("", "9@9"):
+            assert why(talk.session, process.owner, words) is None
+        await talk.session.start("startup")
+        await until(lambda: len(process.voice.answers) == 2, "both answers")
+        assert any("tasks/foghorn.md" in answer for answer in process.voice.answers)
+        assert "This session's journal has no row 9@9. Nothing was read." in process.voice.answers
+
+
 async def test_without_a_journal_it_says_why(tmp_path: Path) -> None:
     conversation = Conversation()
     async with rig(tmp_path) as process:
         assert why(None, process.owner, "") == "This session has no file, so no brief was put into it."
         talk = process.session(conversation)
-        assert why(talk.session, process.owner, "") == "The journal is being opened; ask again in a moment."
         await talk.session.start("startup")
         await talk.turn("hello")
         async with rig(tmp_path) as second:
