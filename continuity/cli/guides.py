@@ -72,4 +72,4 @@ def install(step: Step) -> None:
     """
     if step.wanted:
         step.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        put_whole(step.path, step.source, fresh=step.standing == "absent")
+        put_whole(step.path, step.source, over=is_ours if step.standing == "outdated" else None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -177,14 +179,17 @@ def install(planned: Plan) -> None:
     if planned.standing not in ("absent", "outdated"):
         return
     make_folder(planned.path.parent)  # what Tau runs is written by its owner alone
-    put_whole(planned.path, planned.source, fresh=planned.standing == "absent")
+    put_whole(planned.path, planned.source, over=is_ours if planned.standing == "outdated" else None)
 
 
-def put_whole(path: Path, text: str, *, fresh: bool) -> None:
-    """Write the file at `path`, its owner's alone, whole or not at all; a `fresh` one only if nothing is there.
+def put_whole(path: Path, text: str, *, over: Callable[[str], bool] | None) -> None:
+    """Write the file at `path`, its owner's alone, whole or not at all.
+
+    It takes the place of nothing but a file that is `over`'s to be replaced still: a person may have edited it while
+    they were asked.
 
     Raises:
-        FileExistsError: Something is there; it was left as it is.
+        FileExistsError: Something else is there; it was left as it is.
         OSError: Nothing was written.
     """
     handle, name = tempfile.mkstemp(prefix=".draft.", dir=path.parent)
@@ -193,8 +198,10 @@ def put_whole(path: Path, text: str, *, fresh: bool) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         draft.chmod(0o600)
-        if fresh:
+        if over is None:
             os.link(draft, path)
+        elif path.is_symlink() or not path.is_file() or not over(path.read_text(encoding="utf-8", errors="replace")):
+            raise FileExistsError(errno.EEXIST, "it was edited meanwhile, and left as it is", str(path))
         else:
             draft.replace(path)
     finally:

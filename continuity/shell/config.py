@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,6 +134,8 @@ def _object(path: Path) -> dict[str, object]:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise SettingsError(path, None, f"is not JSON at {where}; an empty file needs at least {{}}") from None
+    except ValueError:
+        raise SettingsError(path, None, "holds a number of too many digits") from None
     except RecursionError:
         raise SettingsError(path, None, "is nested too deeply to be settings") from None
     if not isinstance(data, dict):
@@ -142,7 +145,10 @@ def _object(path: Path) -> dict[str, object]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        # Opened so, a pipe that nobody writes to is not waited for.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise SettingsError(path, None, "is no regular file; name one that is")
             data = file.read(_LARGEST_BYTES + 1)
     except FileNotFoundError:
         raise SettingsError(path, None, "does not exist; create it or unset the variable that names it") from None

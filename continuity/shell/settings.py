@@ -42,6 +42,21 @@ def _single_line(value: str) -> str:
     return value
 
 
+def _passable(value: str) -> str:
+    """No program can be started with anything else."""
+    if "\x00" in value:
+        raise PydanticCustomError("zero", "must hold no zero character")
+    return value
+
+
+def _variable(value: str) -> str:
+    if "=" in value:
+        raise PydanticCustomError("variable", "must hold no equals sign: it is the name of a variable")
+    return _single_line(value)
+
+
+type Argument = Annotated[str, AfterValidator(_passable)]
+type Variable = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_variable)]
 type Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_single_line)]
 type Folder = Annotated[str, AfterValidator(_folder)]
 type Conventions = Annotated[str, Field(max_length=20_000)]
@@ -77,8 +92,8 @@ class Cadence(_Model):
 class Settings(_Model):
     """All settings, complete. The first group is shared with Basic Memory's own Tau extension."""
 
-    command: Annotated[str, Field(min_length=1, max_length=4096)] = "bm"
-    args: tuple[str, ...] = ("mcp", "--transport", "stdio")
+    command: Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_passable)] = "bm"
+    args: tuple[Argument, ...] = ("mcp", "--transport", "stdio")
     project: Name | None = None
     read_projects: ReadProjects = ()
     repositories: Annotated[tuple[RepositorySettings, ...], Field(max_length=200)] = ()
@@ -102,7 +117,7 @@ class Settings(_Model):
     exit_timeout_seconds: Wait = 10
     scope: Name | None = None
     tools: tuple[Name, ...] | None = None
-    env: dict[Name, str] = {}
+    env: dict[Variable, Argument] = {}
     summary_model: Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", max_length=200)] | None = None
     keep_bodies: Switch = True
     retention_days: Annotated[int, Field(ge=1, le=36500)] | None = None

@@ -105,6 +105,22 @@ def test_what_came_there_after_the_plan_is_left(tau: Path) -> None:
     assert step.path.read_text() == "mine\n"
 
 
+def test_an_earlier_version_that_was_edited_or_put_elsewhere_after_the_plan_is_left(tau: Path) -> None:
+    place, old = f"prompts/{PROMPTS[0]}.md", sealed("---\ndescription: as it was\n---\nAs it was.\n")
+    path = put(tau, place, old)
+    (step,) = (each for each in plan(tau) if each.path == path)
+    path.write_text(f"{old}mine\n")
+    with pytest.raises(FileExistsError, match="edited meanwhile"):
+        install(step)
+    assert path.read_text() == f"{old}mine\n"
+    path.rename(tau / "mine.md")
+    path.symlink_to(put(tau, "elsewhere.md", old))
+    with pytest.raises(FileExistsError):
+        install(step)
+    assert path.read_text() == old
+    assert {each.name for each in path.parent.iterdir()} == {path.name}
+
+
 def test_a_folder_that_cannot_be_made_is_said(tau: Path) -> None:
     put(tau, "skills", "a file where a folder belongs")
     ran = run("install", "--skill", "--yes")
