@@ -86,7 +86,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lived]:
         Story(TURNS),
         recall_chars=RECALL_CHARS,
         summary_chunk_chars=CHUNK_CHARS,
-        recall_wait_seconds=SECONDS,
+        recall_wait_seconds=60,  # the most there is
         timeout_seconds=SECONDS,
     )
     with pytest.MonkeyPatch.context() as patch, scenario as scene:
