@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
@@ -31,15 +30,6 @@ def answer(body: Body) -> str | Reply:
 def model() -> Generator[ScriptedModel]:
     with ScriptedModel(answer) as scripted:
         yield scripted
-
-
-@pytest.fixture
-def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
-    made = FakeScenario(tmp_path, model, recall_wait_seconds=10)
-    for name, value in made.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(made.home.cwd)
-    return made
 
 
 def summaries(model: ScriptedModel) -> list[str]:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from collections.abc import Coroutine, Generator
-from pathlib import Path
 
 import anyio
 import pytest
@@ -36,15 +35,6 @@ TURNS = (
 def model() -> Generator[ScriptedModel]:
     with ScriptedModel(Story(TURNS)) as scripted:
         yield scripted
-
-
-@pytest.fixture
-def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
-    made = FakeScenario(tmp_path, model, recall_wait_seconds=10)
-    for name, value in made.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(made.home.cwd)
-    return made
 
 
 async def test_a_whole_life_leaves_its_timeline_and_a_sound_journal(scene: FakeScenario) -> None:

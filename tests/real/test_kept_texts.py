@@ -26,15 +26,6 @@ def model() -> Generator[ScriptedModel]:
         yield scripted
 
 
-@pytest.fixture
-def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
-    made = FakeScenario(tmp_path, model, recall_wait_seconds=10)
-    for name, value in made.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(made.home.cwd)
-    return made
-
-
 def texts(path: Path) -> tuple[str, ...]:
     with open_reader(path) as reader:
         return reader.digests()

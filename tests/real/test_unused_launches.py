@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
@@ -24,13 +23,9 @@ def model() -> Generator[ScriptedModel]:
 
 
 @pytest.fixture
-def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
-    made = FakeScenario(tmp_path, model, recall_wait_seconds=10)
-    made.memory.put("tasks/foghorn.md", TASK, type="task", status="active")
-    for name, value in made.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(made.home.cwd)
-    return made
+def scene(scene: FakeScenario) -> FakeScenario:
+    scene.memory.put("tasks/foghorn.md", TASK, type="task", status="active")
+    return scene
 
 
 async def test_three_launches_without_a_prompt_change_no_byte_of_the_session(
