@@ -219,7 +219,8 @@ def branches(file: Path, *, as_json: bool) -> None:
         """,
         """
         List writes and tool calls of which nobody knows what became, and writes that were proven not to be stored
-        and wait for a person: since when, why, and what to do. The oldest comes first.
+        and wait for a person: since when, why, and what to do. The oldest comes first. What a session keeps and did
+        not send yet follows, a line for each journal: it needs no decision, and is stored when the session is resumed.
 
         PATH is a journal or a folder of them; without one it is the folder that `continuity paths` calls state.
         The exit code is 0 however many there are: it says that all of it was looked at. 1 when a journal is broken,
@@ -237,8 +238,9 @@ def unproven(paths: tuple[Path, ...], *, as_json: bool) -> None:
     from replay.widely import at_home, over
 
     found = over(paths) if paths else at_home(state_folder())
-    if as_json or found.items or not found.troubles:
-        out(json_text(found.items) if as_json else unproven_text(found.items, now_ms()))
+    every = [*found.items, *found.unsent]
+    if as_json or every or not found.troubles:
+        out(json_text(every) if as_json else unproven_text(found.items, now_ms(), found.unsent))
     for each in found.without:
         say(f"{each}: no journal was found in this folder")
     for trouble in found.troubles:

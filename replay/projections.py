@@ -8,6 +8,7 @@ from typing import Literal
 
 from continuity.pending import Open, choices, next_step, open_items, why
 from continuity.state import Capture, State
+from continuity.unstored import Unstored, unstored, waits_for, what_stores
 from journal.errors import RowUnreadable
 from journal.reader import Reader
 from journal.row import Header, RawRow
@@ -16,6 +17,7 @@ from replay.shapes import (
     BranchesView,
     BranchView,
     Checkpoint,
+    NotStored,
     PendingCapture,
     RecallView,
     StateView,
@@ -107,18 +109,38 @@ def _own_rows(reader: Reader) -> dict[int, tuple[int, RawRow, RawRow]]:
     return found
 
 
-def unproven(reader: Reader, path: Path, *, live: bool) -> Iterator[Unproven | RowUnreadable]:
-    """Yield what is not settled on every branch, and why a branch could be read only in part.
+def unproven(reader: Reader, path: Path, *, live: bool) -> Iterator[Unproven | NotStored | RowUnreadable]:
+    """Yield what is not settled on every branch, why a branch could be read only in part, and what was not sent yet.
 
     A capture belongs to the branch that began it, so none is listed twice.
     `live` says that a running process holds the journal.
     """
+    states: list[State] = []
     for row in reader.branches:
         state, stop = folded(reader, row.branch)
+        states.append(state)
         for item in open_items(row.branch, state):
             yield _unproven(reader.header, path, item, live=live)
         if stop is not None:
             yield stop
+    left = unstored(states, live=live)
+    if left is not None:
+        yield _not_stored(reader.header, path, left, live=live)
+
+
+def _not_stored(header: Header, path: Path, left: Unstored, *, live: bool) -> NotStored:
+    return NotStored(
+        path=str(path),
+        session=header.session_id,
+        journal=header.journal_id,
+        ready=left.ready,
+        unmade=left.unmade,
+        failed=left.failed,
+        since_ms=left.since_ms,
+        live=live,
+        why=waits_for(left),
+        next_step=what_stores(left, header.session_id, live=live),
+    )
 
 
 def _unproven(header: Header, path: Path, item: Open, *, live: bool) -> Unproven:

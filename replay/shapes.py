@@ -345,11 +345,10 @@ CLI_SHAPES: dict[str, type[Shape]] = {
     "state": StateView,
     "branches": BranchesView,
     "unproven": Unproven,
-    "unproven-not-stored": NotStored,
     "why": WhyView,
     "why-brief": BriefView,
     "audit": AuditView,
     "rescan": Rescan,
 }
-"""The shape behind each command's `--json`; `unproven` prints a list of its shape and, at its end, of the one after it,
-`why --brief` the one after `why`."""
+"""The shape behind each command's `--json`; `why --brief` prints the one after `why`, and `unproven` a list of its shape
+and, at its end, of `NotStored`."""

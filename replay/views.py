@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from continuity.console import escaped
 from continuity.pending import age
 from continuity.state import Capture, Gathered, State, Status
+from continuity.unstored import Unstored, told
 from replay.render import id_length, table, utc
 from replay.sentences import counted, short
-from replay.shapes import AuditView, BranchesView, FindingView, StateView, Unproven, WhyView
+from replay.shapes import AuditView, BranchesView, FindingView, NotStored, StateView, Unproven, WhyView
 
 _NONE = "-"
 
@@ -114,10 +115,20 @@ def branches_text(view: BranchesView) -> str:
     return "\n".join(table(rows))
 
 
-def unproven_text(items: Sequence[Unproven], now_ms: int) -> str:
-    """Return what is not settled, a paragraph each, and how much it is."""
+def unproven_text(items: Sequence[Unproven], now_ms: int, unsent: Sequence[NotStored] = ()) -> str:
+    """Return what is not settled, a paragraph each, and how much it is; then a line for each journal with unsent texts."""
+    waiting = "\n".join(_unsent(each, now_ms) for each in unsent)
+    return "\n\n".join(part for part in (_unproven(items, now_ms), waiting) if part) or "nothing is unproven"
+
+
+def _unsent(each: NotStored, now_ms: int) -> str:
+    left = Unstored(ready=each.ready, unmade=each.unmade, failed=each.failed, since_ms=each.since_ms)
+    return escaped(told(left, each.session, now_ms, live=each.live))
+
+
+def _unproven(items: Sequence[Unproven], now_ms: int) -> str:
     if not items:
-        return "nothing is unproven"
+        return ""
     unsure = sum(each.unproven for each in items)
     unsent = sum(each.status == "ready" for each in items)
     decided = len(items) - unsure - unsent

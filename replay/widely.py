@@ -12,13 +12,15 @@ from journal.folders import journals_at
 from journal.lock import holder
 from journal.reader import open_reader
 from replay.projections import unproven
-from replay.shapes import Unproven
+from replay.shapes import NotStored, Unproven
 
 
 class Found(NamedTuple):
-    """What is not settled in some journals, and what was in the way of finding more."""
+    """What is not settled in some journals, or not sent yet, and what was in the way of finding more."""
 
     items: list[Unproven]
+    unsent: list[NotStored]
+    """What was not sent yet, a journal each."""
     troubles: list[str]
     unreadable: bool
     """At least one journal or folder could not be read at all."""
@@ -27,8 +29,9 @@ class Found(NamedTuple):
 
 
 def over(paths: Sequence[Path]) -> Found:
-    """Return every unsettled write and call in the journals at `paths`, or in the folders there, the oldest first."""
+    """Return what is not settled or not sent yet in the journals at `paths`, or in the folders there, the oldest first."""
     items: list[Unproven] = []
+    unsent: list[NotStored] = []
     journals, without, closed = journals_at(paths)
     troubles = [f"error: {Path(error.filename)}: {error.strerror}" for error in closed]
     unreadable = bool(closed)
@@ -39,14 +42,18 @@ def over(paths: Sequence[Path]) -> Found:
                 for each in unproven(reader, path, live=live):
                     if isinstance(each, Unproven):
                         items.append(each)
+                    elif isinstance(each, NotStored):
+                        unsent.append(each)
                     else:
                         troubles.append(f"broken: {path}: {each}; what came after is not listed")
         except JournalError as error:
             troubles.append(f"error: {error}")
             unreadable = True
-    return Found(sorted(items, key=lambda item: item.since_ms), troubles, unreadable, without)
+    items.sort(key=lambda item: item.since_ms)
+    unsent.sort(key=lambda each: each.since_ms)
+    return Found(items, unsent, troubles, unreadable, without)
 
 
 def at_home(folder: Path) -> Found:
     """Return the same of our own folder, which need not be made yet."""
-    return over((folder,)) if os.path.lexists(folder) else Found([], [], unreadable=False, without=[folder])
+    return over((folder,)) if os.path.lexists(folder) else Found([], [], [], unreadable=False, without=[folder])

@@ -8,13 +8,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from continuity.cli.doctor.findings import DoctorView
 from continuity.cli.shapes import SETTLE_SHAPES
 from journal.codec import TAGS
-from replay.shapes import CLI_SHAPES
+from replay.shapes import CLI_SHAPES, NotStored
 
 ROOT = Path(__file__).resolve().parent.parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,8 +30,7 @@ def schemas() -> Iterator[tuple[str, str]]:
     for kind, tag in sorted(TAGS.items(), key=lambda item: item[1]):
         yield f"schemas/events/{tag}.json", _text(_of(kind))
     for command, shape in CLI_SHAPES.items():
-        each = _of(shape)
-        yield f"schemas/cli/{command}.json", _text(_list_of(each) if command == "unproven" else each)
+        yield f"schemas/cli/{command}.json", _text(_list_of(shape, NotStored) if command == "unproven" else _of(shape))
     for command, view in SETTLE_SHAPES.items():
         yield f"schemas/cli/{command}.json", _text(_of(view))
     yield "schemas/cli/doctor.json", _text(_of(DoctorView))
@@ -52,9 +52,12 @@ def _any(kind: type) -> Schema:
     return {"description": "any JSON"}
 
 
-def _list_of(schema: Schema) -> Schema:
-    dialect, parts = schema.pop("$schema"), schema.pop("$defs", None)
-    return {"$schema": dialect, "type": "array", "items": schema, **({"$defs": parts} if parts else {})}
+def _list_of(*shapes: type[msgspec.Struct]) -> Schema:
+    found = [_of(shape) for shape in shapes]
+    parts = {name: part for each in found for name, part in cast("Schema", each.pop("$defs", {})).items()}
+    for each in found:
+        del each["$schema"]
+    return {"$schema": DIALECT, "type": "array", "items": {"anyOf": found}, **({"$defs": parts} if parts else {})}
 
 
 def _paths() -> Schema:

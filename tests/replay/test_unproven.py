@@ -10,7 +10,22 @@ from journal.lock import JournalLock
 from journal.row import WriterRecord
 from replay.views import unproven_text
 from replay.widely import over
-from tests.facts import BODY, CAPTURE, DOUBTED, NOWHERE, PROCESS, SAVED, WRITER, answered, missed, probed
+from tests.facts import (
+    BODY,
+    CAPTURE,
+    DOUBTED,
+    NOWHERE,
+    PROCESS,
+    SAVED,
+    WRITER,
+    answered,
+    begun,
+    finished,
+    missed,
+    opened,
+    probed,
+    settled,
+)
 from tests.fakes.journals import BEGAN_MS, recorded
 from tests.fakes.permissions import permissions_bind
 from tests.journal import kit as forging
@@ -18,6 +33,7 @@ from tests.replay import stories
 from tests.replay.kit import run
 
 NOW_MS = BEGAN_MS + 3 * 86_400_000
+MADE = (opened(), settled(), begun(), finished())
 
 
 @pytest.fixture
@@ -106,6 +122,30 @@ def test_a_variable_that_depends_on_the_checkout_is_misuse(here: Path) -> None:
     ran = run("unproven", env={"CONTINUITY_HOME": "state"})
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error: CONTINUITY_HOME: must name an absolute path")
+
+
+def test_what_was_never_sent_is_told_after_what_is_open_a_line_a_journal(here: Path) -> None:
+    (here / "open").mkdir()
+    recorded(here / "open" / "doubted.journal", *DOUBTED)
+    recorded(here / "made.journal", *MADE)
+    line = (
+        "not stored yet: session session-1, 1 text for 2 days (sent as soon as memory answers): "
+        "`tau --session session-1` stores it"
+    )
+    alone, both = over([here / "made.journal"]), over([here, here / "open"])
+    assert unproven_text(alone.items, NOW_MS, alone.unsent) == line
+    assert unproven_text(both.items, NOW_MS, both.unsent).splitlines()[-3:] == ["1 unproven", "", line]
+    ran = run("unproven", here, here / "open", "--json")
+    assert (ran.code, [each["kind"] for each in ran.json]) == (0, ["checkpoint", "not-stored"])
+    assert ran.json[-1]["next_step"] == "`tau --session session-1` stores it"
+
+
+def test_what_was_never_sent_is_stored_by_the_session_that_runs(here: Path) -> None:
+    path = recorded(here / "made.journal", *MADE)
+    with JournalLock.acquire(path, WriterRecord(writer=WRITER, process=PROCESS)):
+        (found,) = run("unproven", path, "--json").json
+        assert (found["live"], found["next_step"]) == (True, "its running session stores it")
+        assert run("unproven", path).out.endswith("its running session stores it\n")
 
 
 def test_nothing_is_said_to_be_nothing(here: Path) -> None:
