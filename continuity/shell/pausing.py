@@ -129,8 +129,8 @@ class Pausing:
             del self._waiting[0]
 
     async def _want(self, command: Pause | Resume, tip: EntryId | None) -> Switched:
-        if self._desk.ledger is None and self._waiting and self._waiting[-1][1] == tip:
-            self._waiting.pop()  # nothing was said between the two, and neither is on record
+        if self._desk.ledger is None and self._waiting and tip is None and self._waiting[-1][1] is None:
+            self._waiting.pop()  # nothing was ever said, and neither is on record
         else:
             self._waiting.append((command, tip))
         if self._desk.ledger is None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from continuity.shell.announced import AnnouncedSession
 from continuity.state import Span
-from journal.events import CaptureBegun, Paused, RecallPlanned, Resumed, WorkSettled
+from journal.events import CaptureBegun, CompactionEnded, CompactionStarted, Paused, RecallPlanned, Resumed, WorkSettled
 from journal.ids import EntryId
 from tests.fakes.host import Conversation
-from tests.shell.rig import Rig, Talk, recorded, replayed, rig, unwritable
+from tests.shell.rig import BOUND, Rig, Talk, recorded, replayed, rig, unwritable
 
 CANARY = "the marsh-warbler nests under the jetty"
 
@@ -421,3 +422,55 @@ async def test_wishes_the_disk_refused_are_recorded_where_the_session_goes_on(tm
         talk.conversation.go_to(within)
         await talk.saved("Wire the foghorn")
         assert (talk.state.branch, leaked(process, talk)) == (2, False)
+
+
+async def test_a_host_that_announces_its_moves_leaks_nothing_of_a_pause_either(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = process.session(Conversation(), kind=AnnouncedSession)
+        ours = talk.session
+        assert isinstance(ours, AnnouncedSession)
+        await ours.start("startup")
+        await process.link.up(BOUND)
+        await talk.saved("Trim the lamp")
+        within = (await spoken_apart(talk))[1]
+        talk.conversation.go_to(within)
+        await ours.moved(within)
+        await ours.asked(within, "Fill the lamp")
+        await talk.saved("Fill the lamp")
+        assert talk.state.branch == 2
+        assert not leaked(process, talk)
+
+
+async def test_a_compaction_in_a_pause_saves_nothing_of_it(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("Trim the lamp")
+        await off(talk)
+        await talk.prompt(CANARY)
+        await talk.session.note(CompactionStarted(reason="overflow"))
+        talk.conversation.compact()
+        await talk.session.note(CompactionEnded(reason="overflow", aborted=False))
+        await talk.session.settled(talk.conversation.assistant(f"So {CANARY}"), interrupted=False)
+        await talk.settle()
+        assert len(process.mind.asked) == 1
+        await on(talk)
+        await talk.saved("Fill the lamp")
+        assert not leaked(process, talk)
+
+
+async def test_an_answer_cut_off_in_a_pause_of_a_process_without_the_journal_stays_off_the_record(
+    tmp_path: Path,
+) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as first:
+        await (await first.open(conversation)).saved("Trim the lamp")
+        async with rig(tmp_path) as second:
+            talk = await second.open(conversation)
+            await talk.prompt("Whose nest is it?")
+            await off(talk)
+            conversation.assistant(CANARY, cut=True)
+            await talk.session.settled(conversation.tip, interrupted=True)
+            assert await on(talk) == "waiting"
+            await first.end()
+            await talk.saved("Fill the lamp")
+            assert not leaked(second, talk)
