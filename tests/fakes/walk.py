@@ -8,7 +8,8 @@ from typing import NamedTuple
 import pytest
 from tau_agent.session import SessionEntry
 
-from tests.fakes.lived import Lived, Timeline
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import Lived, Timeline, lived, sound
 from tests.fakes.scripted_model import Answer, Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story, Turn, is_brief
 
@@ -183,3 +184,16 @@ OTHERS: Mapping[str, Boundary] = {
     "quit": _quit,
 }
 """Those that do not. After each the session goes on, but for the last."""
+
+
+async def crossed(scene: FakeScenario, model: ScriptedModel, boundary: str) -> list[str]:
+    """Live a session across one of `OTHERS`, to its end; return the timeline. Its journal must be sound."""
+    # What a session recalls of one that was just left is a matter of moments.
+    scene.set(auto_recall=boundary != "new session and resume")
+    async with lived(scene) as one:
+        await worked(one)
+        timeline, path, file = Timeline(one, model), one.path(), one.live.file
+        await OTHERS[boundary](Walk(one, model, timeline))
+    timeline.read("quit")
+    assert sound(path, file)
+    return timeline.lines

@@ -20,7 +20,7 @@ from tests.fakes.opened_files import opened_by_us, opened_files
 from tests.fakes.scripted_model import Reply, ScriptedModel
 from tests.fakes.story import Story, is_brief
 from tests.fakes.tau687 import announce
-from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, but_once, knows_all, said, worked
+from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, but_once, crossed, knows_all, said, worked
 from tests.shell.rig import recorded
 
 
@@ -81,15 +81,7 @@ async def test_what_a_compaction_folds_is_saved_before_and_back_after_it(
 async def test_a_boundary_leaves_its_timeline_and_asks_the_model_for_nothing_more(
     scene: FakeScenario, model: ScriptedModel, snapshot: SnapshotAssertion, boundary: str
 ) -> None:
-    # What a session recalls of one that was just left is a matter of moments.
-    scene.set(auto_recall=boundary != "new session and resume")
-    async with lived(scene) as one:
-        await worked(one)
-        timeline, path, file = Timeline(one, model), one.path(), one.live.file
-        await OTHERS[boundary](Walk(one, model, timeline))
-    timeline.read("quit")
-    assert timeline.lines == snapshot
-    assert sound(path, file)
+    assert await crossed(scene, model, boundary) == snapshot
 
 
 async def test_a_compaction_with_nothing_to_fold_leaves_no_trace(scene: FakeScenario, model: ScriptedModel) -> None:

@@ -13,7 +13,7 @@ from tests.fakes.lived import Timeline, lived, sound
 from tests.fakes.opened_files import opened_by_us, opened_files
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.story import Story
-from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, knows_all, worked
+from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, crossed, knows_all, worked
 
 
 @pytest.fixture
@@ -50,15 +50,7 @@ async def test_what_a_compaction_folds_is_back_once_it_is_saved(
 async def test_a_boundary_leaves_its_timeline_and_asks_the_model_for_nothing_more(
     scene: FakeScenario, model: ScriptedModel, snapshot: SnapshotAssertion, boundary: str
 ) -> None:
-    # What a session recalls of one that was just left is a matter of moments.
-    scene.set(auto_recall=boundary != "new session and resume")
-    async with lived(scene) as one:
-        await worked(one)
-        timeline, path, file = Timeline(one, model), one.path(), one.live.file
-        await OTHERS[boundary](Walk(one, model, timeline))
-    timeline.read("quit")
-    assert timeline.lines == snapshot
-    assert sound(path, file)
+    assert await crossed(scene, model, boundary) == snapshot
 
 
 async def test_our_code_reads_the_session_file(scene: FakeScenario) -> None:
