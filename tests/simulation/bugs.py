@@ -1,4 +1,4 @@
-"""Thirteen bugs to be put into the machine one at a time, each a change of a line or two that keeps its types.
+"""Fourteen bugs to be put into the machine one at a time, each a change of a line or two that keeps its types.
 
 A bug replaces the code of one function in place, so every module that imported
 it has it. Each names the promise it breaks and within how many seeds the
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
-from continuity import due, verdict
+from continuity import due, offrecord, verdict
 from continuity.memory import notes
 from continuity.shell import capturing, pausing, reconciling
 from continuity.steps import captures, sessions, writes
@@ -140,6 +140,11 @@ BUGS = (
         "what was said off the record is read once it is over",
         "6: only what a person lets be saved leaves the session",
         ((pausing, "spoken", "state.off if state is not None else ()", "()"),),
+    ),
+    Bug(
+        "what the journal never saw of a pause counts as on the record",
+        "6: only what a person lets be saved leaves the session",
+        ((offrecord, "entered", "if beyond and doubted", "if beyond and not state"),),
     ),
 )
 

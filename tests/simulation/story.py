@@ -218,12 +218,14 @@ class Story:
 
 
 async def turn_(story: Story) -> None:
-    """A prompt and its answer."""
+    """A prompt and its answer, or several answers, of which the journal sees the last."""
     process = story.one
     await process.prompt(f"please do item {story.dice.randrange(99)}")
     if not process.alive or process.session is None:
         return
     await anyio.sleep(story.world.delay(2.0))
+    while story.world.chance(0.3) and process.alive:
+        process.append("assistant", "so far it holds")
     if process.alive:
         process.append("assistant", "done, and it holds " * story.dice.choice((1, 4, 30, 200)))
         process.settled(interrupted=False)
@@ -494,17 +496,45 @@ async def paused(story: Story) -> None:
 
 
 async def spoke_apart(story: Story) -> None:
-    """A pause, what is said in it, perhaps at another place in the tree, and its end; somebody may die meanwhile."""
+    """A pause, what is said in it, perhaps at another place in the tree, and its end; somebody may die meanwhile.
+
+    The person may go on from any message of the pause, one that the journal has not seen among them.
+    """
     process = story.one
     process.switch(off=True)
     for _ in range(story.dice.randrange(1, 3)):
         if story.alive:
-            await turn_(story)
+            await (turn_ if story.world.chance(0.8) else left_in_the_middle)(story)
         if story.alive and story.world.chance(0.3):
             await moved_back(story)
     if process.alive and process.current is not None:
         process.switch(off=False)
+        if story.world.chance(0.5):
+            process.source.tip = story.dice.choice(process.source.file.path(process.source.tip)).id
         await turn_(story)
+        if story.alive:
+            await returned(story)
+
+
+async def left_in_the_middle(story: Story) -> None:
+    """A prompt with an answer that no boundary tells of: the person is elsewhere before, or the process is dead."""
+    process = story.one
+    await process.prompt("never mind")
+    if process.alive and process.session is not None:
+        process.append("assistant", "it holds that")
+        await (killed if story.world.chance(0.3) else moved_back)(story)
+
+
+async def returned(story: Story) -> None:
+    """The person goes to some message of the session, on whatever path, mostly one off the record, and goes on there."""
+    process = story.one
+    if process.session is None:
+        return
+    entries = process.source.file.entries.values()
+    apart = [entry for entry in entries if any(words in entry.text for words in story.world.off_the_record)]
+    chosen = apart if apart and story.world.chance(0.7) else list(entries)
+    process.source.tip = story.dice.choice(chosen).id
+    await turn_(story)
 
 
 _CHANCES: dict[Act, int] = {
@@ -532,6 +562,7 @@ _CHANCES: dict[Act, int] = {
     person_decided: 5,
     paused: 2,
     spoke_apart: 4,
+    returned: 3,
 }
 _ACTS: tuple[Act, ...] = tuple(_CHANCES)
 _WEIGHTS = tuple(_CHANCES.values())
