@@ -13,7 +13,6 @@ from continuity import keeping
 from continuity.commands import CommandRejected
 from continuity.evolve import fold
 from continuity.shell.desk import Desk
-from continuity.shell.ledger import Choose
 from continuity.shell.settings import Settings
 from continuity.shell.sweeping import Visits
 from continuity.shell.unattended import Left, MovedOn, Visitor, held, opened
@@ -94,15 +93,17 @@ class Kept(NamedTuple):
 async def tidy(desk: Desk, *, closing: bool = False) -> None:
     """Erase what the settings do not let stay beside the session's own journal.
 
+    What may go is looked for beside the session's work, and decided in its turn: a text may be named again meanwhile.
+
     Raises:
         JournalError: Nothing was erased, unless the error says otherwise.
     """
     ledger, rule = desk.ledger, Rule.of(desk.settings, desk.clock.now_ms())
     if ledger is None or rule.idle:
         return
-    kept = await anyio.to_thread.run_sync(_kept, ledger.path, rule)
-    if desk.ledger is ledger:
-        await ledger.erase(partial(_chosen, rule, kept, closing), reason=rule.reason)
+    choose = partial(_chosen, ledger.path, rule, closing)
+    if await anyio.to_thread.run_sync(choose, tuple(ledger.states.values())) and desk.ledger is ledger:
+        await ledger.erase(choose, reason=rule.reason)
 
 
 def _kept(path: Path, rule: Rule) -> Kept:
@@ -110,8 +111,8 @@ def _kept(path: Path, rule: Rule) -> Kept:
         return rule.kept(reader)
 
 
-def _chosen(rule: Rule, kept: Kept, closing: bool, states: Sequence[State]) -> tuple[Sha256, ...]:
-    return rule.choose(kept, states, closing=closing)
+def _chosen(path: Path, rule: Rule, closing: bool, states: Sequence[State]) -> tuple[Sha256, ...]:
+    return rule.choose(_kept(path, rule), states, closing=closing)
 
 
 class Erasure:
@@ -146,12 +147,12 @@ class Erasure:
         """A journal that somebody has open, that moved on meanwhile or that cannot be read is left as it is."""
         try:
             planned = await anyio.to_thread.run_sync(self._planned, path)
-            return planned is not None and await self._erase(*planned)
+            return planned is not None and await self._erase(planned)
         except (JournalError, MovedOn, CommandRejected):
             return False
 
-    def _planned(self, path: Path) -> tuple[Left, Choose] | None:
-        """What is there and how to choose of it; None where there is nothing to erase. Blocking."""
+    def _planned(self, path: Path) -> Left | None:
+        """What is there; None where there is nothing to erase. Blocking."""
         if self._visits.occupied(SessionId(path.stem)) or holder(path).live:
             return None
         with open_reader(path) as reader:
@@ -161,19 +162,18 @@ class Erasure:
             self._read += 1
             states = {row.branch: fold(reader.verified(row.branch)) for row in reader.branches}
             found = Left(path, reader.header, states, reader.last_branch())
-        choose = partial(_chosen, self._rule, kept, True)
-        return (found, choose) if choose(tuple(states.values())) else None
+        return found if self._rule.choose(kept, states.values(), closing=True) else None
 
-    async def _erase(self, found: Left, choose: Choose) -> bool:
+    async def _erase(self, found: Left) -> bool:
         with self._visits.gate(found.header.session_id) as free:
             if not free:
                 return False
-            async with (
-                held(found, [found.last], self._visitor) as ledger,
-                opened(ledger, found.last, self._visitor),
-            ):
-                ledger.current = found.last
-                return await ledger.erase(choose, reason=self._rule.reason) > 0
+            async with held(found, [found.last], self._visitor) as ledger:
+                kept = await anyio.to_thread.run_sync(_kept, found.path, self._rule)  # our opening is no use of it
+                async with opened(ledger, found.last, self._visitor):
+                    ledger.current = found.last
+                    choose = partial(self._rule.choose, kept, closing=True)
+                    return await ledger.erase(choose, reason=self._rule.reason) > 0
 
 
 def _written(path: Path) -> float:

@@ -40,7 +40,7 @@ _NOT_WRITTEN = (EventRejected, AlreadySubmitted, NoSuchPlace, JournalBusy, Journ
 _NONE: Mapping[Sha256, str] = MappingProxyType({})
 
 type Choose = Callable[[Sequence[State]], tuple[Sha256, ...]]
-"""Names kept texts, given the states of all branches."""
+"""Names kept texts, given the states of all branches. It may read the journal: it is called in a thread."""
 
 type Then = Callable[[State], tuple[Command, EntryId | None] | None]
 """What is to follow in a branch that begins in this state, and the message it is recorded at; None is the branch's tip."""
@@ -213,7 +213,7 @@ class Ledger:
         return rows
 
     async def erase(self, choose: Choose, *, reason: str) -> int:
-        """Erase the kept texts that `choose` names, seeing every branch as it is now; return how many.
+        """Erase the kept texts that `choose` names, seeing every branch and the journal as they are now; return how many.
 
         They and the row that says so are one commit.
 
@@ -223,7 +223,7 @@ class Ledger:
         """
         async with self._turn:
             await self._made_certain()
-            digests = choose(tuple(self.states.values()))
+            digests = await anyio.to_thread.run_sync(choose, tuple(self.states.values()))
             if digests:
                 await self._append(
                     self._branches[self.current], [EraseBodies(digests=digests, reason=reason)], erase=digests

@@ -5,15 +5,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
+from continuity.commands import Observe
+from continuity.shell.desk import Desk, kept
 from continuity.shell.erasing import DAY_MS, MOST_ERASED, MOST_READ, Erasure, Rule, tidy
 from continuity.shell.sweeping import NEWEST, Visits
-from journal.events import BasisTaken, BodiesErased, SessionOpened
-from journal.ids import SessionId
+from journal.events import BasisTaken, BodiesErased, SessionOpened, ToolCalled
+from journal.ids import CallId, ConnectionId, SessionId, Sha256
 from journal.lock import JournalLock
 from journal.reader import open_reader
+from tests.facts import WRITER
 from tests.fakes.host import HANDOFF, Conversation, failing
+from tests.journal.kit import raw
 from tests.replay.kit import findings
 from tests.shell.left_behind import SWALLOWED, killed, visitor
 from tests.shell.rig import Rig, Talk, names, recorded, replayed, rig
@@ -158,6 +164,45 @@ async def test_texts_older_than_their_days_go_when_nobody_has_the_journal_open(t
     assert (replayed(path).checkpoint, replayed(path).handoff) == (before.checkpoint, before.handoff)
     assert recorded(path, SessionOpened)[-1].reason == "sweep"
     assert await erase(tmp_path, retention_days=30) == 0
+
+
+async def test_a_text_that_is_named_again_while_old_ones_are_looked_for_stays(tmp_path: Path) -> None:
+    digest, bodies = kept("lamps/one.md")
+    async with rig(tmp_path, retention_days=30) as process:
+        process.clock.advance(-40 * DAY_MS)
+        talk = await process.open()
+        await talk.saved("one")
+        desk = talk.session.desk
+        await desk.apply(Observe(called("1", digest)), bodies=bodies)
+        process.clock.advance(40 * DAY_MS)
+        await talk.settle()
+        with raw(talk.path) as other:
+            other.execute("BEGIN IMMEDIATE")
+            async with anyio.create_task_group() as group:
+                group.start_soon(lambda: desk.apply(Observe(called("2", digest)), bodies=bodies))
+                await anyio.wait_all_tasks_blocked()
+                group.start_soon(tidy, desk)
+                await its_turn_is_awaited(desk)
+                other.execute("ROLLBACK")
+        assert "lamps/one.md" in texts(talk.path)
+
+
+def called(number: str, target: Sha256) -> ToolCalled:
+    return ToolCalled(
+        call_id=CallId(number * 32),
+        name="edit_note",
+        target_sha256=target,
+        writer=WRITER,
+        connection=ConnectionId("connection-1"),
+    )
+
+
+async def its_turn_is_awaited(desk: Desk) -> None:
+    assert desk.ledger is not None
+    turn = desk.ledger._turn  # pyright: ignore[reportPrivateUsage]
+    with anyio.fail_after(10):
+        while not turn.statistics().tasks_waiting:
+            await anyio.lowlevel.checkpoint()
 
 
 async def test_the_newest_handoff_of_a_session_in_use_outlives_its_days(tmp_path: Path) -> None:
