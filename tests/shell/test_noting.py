@@ -348,14 +348,13 @@ async def test_a_note_whose_sender_was_killed_is_read_for_by_the_next_and_not_se
         await until(lambda: sent(process), "the call")
         path = talk.path
         await process.kill()
-    before = len(recorded(path, WriteIntended))
     async with rig(tmp_path, **NEVER) as process:
         process.memory.faults()
         talk = await process.open(conversation)
         process.clock.advance(PROBE_SPACING_MS[-1])
         talk.session.runner.wake()
         await talk.settle()
-        assert len(sent(process)) == before == 1
+        assert len(sent(process)) == len(recorded(path, WriteIntended)) == 1
         assert (talk.events(CaptureProbed)[-1].verdict == "present_same") is stored
 
 
