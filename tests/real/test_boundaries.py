@@ -22,6 +22,7 @@ from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, briefs, heard, lived, sound
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
 from tests.fakes.story import Story, Turn, briefs_in
+from tests.fakes.tau_process import tau_print
 from tests.shell.rig import BOUND, names, recorded, until
 
 LONG = "x" * 50_000
@@ -287,6 +288,21 @@ async def test_what_a_brief_put_into_context_is_told_by_command_without_a_turn(
         assert "topic       foghorn" in text
         assert "used        main: tasks/foghorn.md, 17 characters, revision " in text
         assert len(model.requests) == asked
+
+
+async def test_a_command_typed_before_the_journal_is_open_tells_what_a_brief_held(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+    async with lived(scene) as one:
+        await one.settle()
+        await one.prompt("What about the foghorn?")
+        await one.settle()
+        session_id = one.session_id
+    asked = len(model.requests)
+    printed = tau_print(scene.home, "/bm-why", "--session", session_id)
+    assert (printed.returncode, len(model.requests)) == (0, asked)
+    assert "used        main: tasks/foghorn.md, 17 characters, revision " in printed.stderr
 
 
 def pending(one: Lived, words: str = "") -> str:
