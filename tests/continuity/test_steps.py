@@ -44,6 +44,7 @@ from tests.facts import (
     CONNECTION,
     DOUBTED,
     HANDOFF,
+    METADATA,
     NEXT_WRITER,
     NOWHERE,
     OTHER_BODY,
@@ -317,6 +318,7 @@ def test_an_intent_is_remembered_with_its_time_and_its_server_and_an_old_code_is
         "intent": sent_at(*INTENDED),
         "intended_position": 6,
         "content_sha256": BODY,
+        "metadata_sha256": METADATA,
     }
 
 
