@@ -25,6 +25,7 @@ from continuity.shell.runner import SAVING, Runner, Spawn
 from continuity.shell.settling import Settling
 from continuity.state import State
 from continuity.topic import topic_of
+from continuity.unstored import counted, unstored, waits_for
 from journal.errors import JournalError
 from journal.events import CompactionEnded, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
@@ -89,7 +90,16 @@ class Session:
                     await self.holding.open(self.desk.ledger, reason)
                 else:
                     await self._take_hold(await self.desk.source.view(None), prompted=False)
+                    self._tell_kept()
             self.runner.wake()
+
+    def _tell_kept(self) -> None:
+        """A session that is taken up again says once what it still owes."""
+        ledger = self.desk.ledger
+        left = unstored(ledger.states.values(), live=True) if ledger is not None else None
+        if left is not None and self.desk.profile.project is not None:
+            kept_here = f"{counted(left.texts)} of this session {'is' if left.texts == 1 else 'are'} kept"
+            self.desk.voice.say("kept", f"{kept_here} and not stored yet: {waits_for(left)}.")
 
     @asynccontextmanager
     async def _boundary(self) -> AsyncGenerator[None]:

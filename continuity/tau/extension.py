@@ -113,7 +113,7 @@ def _shown(living: Resident, boundaries: TauBoundaries) -> str:
     return status(boundaries.session, living.link, None, living.clock.now_ms(), adhoc=adhoc)
 
 
-def _open(living: Resident, boundaries: TauBoundaries, arguments: str) -> str:
+def _open(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | None:
     return pending(boundaries.session, living.adhoc.settling, living.owner, living.clock.now_ms(), arguments)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import get_args
 
@@ -10,6 +10,7 @@ from continuity.pending import NoSuchOpen, Open, SeveralOpen, age, choices, matc
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
 from continuity.shell.settling import CannotSettle, Settling, named
+from continuity.unstored import Unstored, counted, unstored, waits_for
 from journal.events.writes import Decision
 
 USAGE = "/bm-pending [probe [REF] | accept REF | abandon REF | rewrite REF] [reason]"
@@ -17,13 +18,17 @@ DESCRIPTION = "What is not settled: list it, read it now, decide it"
 DECISIONS: tuple[Decision, ...] = get_args(Decision.__value__)
 
 
-def pending(session: Session | None, adhoc: Settling | None, owner: Owner, now_ms: int, arguments: str) -> str:
+def pending(session: Session | None, adhoc: Settling | None, owner: Owner, now_ms: int, arguments: str) -> str | None:
     """Return what is shown at once; reads and decisions go on under `owner`, and what comes of them is said later.
 
     `adhoc` is for the calls in this process's own journal, if one was made.
+    None when the session's journal is being opened, as in print mode: the answer follows.
     """
     known = (session.settling if session is not None else None, adhoc)
     journals = [each for each in known if each is not None and each.can_record]
+    if not journals and session is not None and not session.begun:
+        owner.spawn("pending", partial(_once_begun, session, adhoc, owner, now_ms, arguments))
+        return None
     if not journals:
         return _without_journal(session)
     word, _, rest = arguments.strip().partition(" ")
@@ -31,7 +36,10 @@ def pending(session: Session | None, adhoc: Settling | None, owner: Owner, now_m
         if not word:
             unknown = session is not None and not session.settling.can_record
             listed = _listed([item for each in journals for item in each.items], now_ms)
-            return f"{_without_journal(session)}\nIn this process's own journal:\n{listed}" if unknown else listed
+            if unknown:
+                return f"{_without_journal(session)}\nIn this process's own journal:\n{listed}"
+            waiting = _waiting(session, now_ms) if session is not None else None
+            return listed if waiting is None else f"{listed}\n{waiting}"
         if word == "probe":
             return _probe(journals, owner, rest.split())
         if word in DECISIONS:
@@ -39,6 +47,33 @@ def pending(session: Session | None, adhoc: Settling | None, owner: Owner, now_m
     except (NoSuchOpen, SeveralOpen, CannotSettle) as error:
         return f"{error}; {error.hint}. Nothing was done."
     return f"{shown(word)} is none of its words: {USAGE}"
+
+
+async def _once_begun(session: Session, adhoc: Settling | None, owner: Owner, now_ms: int, arguments: str) -> None:
+    await session.hold(make=False)
+    session.desk.voice.answer(pending(session, adhoc, owner, now_ms, arguments) or "")
+
+
+def _waiting(session: Session, now_ms: int) -> str | None:
+    """What this session keeps and nobody sent yet, with what it waits for as far as this process knows."""
+    desk = session.desk
+    left = unstored(desk.ledger.states.values(), live=True) if desk.ledger is not None else None
+    if left is None:
+        return None
+    return f"Not stored yet: {counted(left.texts)} for {age(now_ms - left.since_ms)}; {'; '.join(_reasons(session, left))}."
+
+
+def _reasons(session: Session, left: Unstored) -> Iterator[str]:
+    link, project = session.desk.link, session.desk.profile.project
+    yield waits_for(left)
+    if project is None:
+        yield "no project is configured now"
+    elif link.connection is None:
+        yield f"memory is not connected{f' ({link.error})' if link.error else ''}"
+    elif link.projects.lack(project):
+        yield f"Basic Memory has no project {project!r}, or several"
+    if session.pausing.paused:
+        yield "off the record, so no checkpoint is made before /bm-resume"
 
 
 def _of(journals: Sequence[Settling], reference: str) -> tuple[Settling, str]:

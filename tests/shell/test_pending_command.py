@@ -34,7 +34,9 @@ MINUTE = 60_000
 
 
 def ask(process: Rig, talk: Talk, words: str = "") -> str:
-    return pending(talk.session, None, process.owner, process.clock.now_ms(), words)
+    answer = pending(talk.session, None, process.owner, process.clock.now_ms(), words)
+    assert answer is not None, "it follows"
+    return answer
 
 
 async def told(process: Rig, talk: Talk, words: str) -> str:
@@ -146,13 +148,46 @@ async def test_where_nothing_is_open_it_says_so(tmp_path: Path) -> None:
         assert ask(process, talk, "probe") == (
             "No write is open on any branch of this session: there is nothing to read."
         )
-        assert "has no file" in pending(None, None, process.owner, 0, "probe")
+        assert "has no file" in str(pending(None, None, process.owner, 0, "probe"))
 
 
-async def test_before_the_start_and_while_the_journal_is_blocked_nothing_is_made_up(tmp_path: Path) -> None:
+async def test_asked_before_the_start_it_answers_once_the_journal_is_open(tmp_path: Path) -> None:
+    conversation = Conversation()
     async with rig(tmp_path) as process:
-        unstarted = process.session(Conversation())
-        assert "being opened" in ask(process, unstarted)
+        process.memory.faults(write_note=[{"code": "NOTE_LOCKED"}])
+        talk = await process.open(conversation)
+        await talk.turn("light the lamp")
+        await until(lambda: talk.events(WriteAnswered), "an outcome")
+    async with rig(tmp_path) as process:
+        talk = process.session(conversation)
+        assert pending(talk.session, None, process.owner, process.clock.now_ms(), "") is None
+        await talk.session.start("resume")
+        await until(lambda: process.voice.answers, "the list")
+        assert "the server refused it (NOTE_LOCKED)" in process.voice.answers[0]
+
+
+async def test_what_waits_for_memory_is_listed_and_said_once_when_it_is_taken_up_again(tmp_path: Path) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await cut_off(process)
+        await talk.turn("light the lamp")
+        await until(lambda: statuses(talk) == ["ready"], "a checkpoint")
+        process.clock.advance(3 * MINUTE)
+        listed = ask(process, talk).splitlines()
+        assert listed[0] == "Nothing is pending on any branch of this session."
+        assert listed[1].startswith(
+            "Not stored yet: 1 text for 3 minutes; sent as soon as memory answers; memory is not connected"
+        )
+    async with rig(tmp_path) as process:
+        process.memory.faults(initialize="exit")
+        await process.session(conversation).session.start("resume")
+        said = process.voice.on("kept")
+        assert said == ["1 text of this session is kept and not stored yet: sent as soon as memory answers."]
+
+
+async def test_while_the_journal_is_blocked_nothing_is_made_up(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
         conversation = Conversation()
         holding = await process.open(conversation)
         await holding.prompt("hello")
@@ -371,18 +406,18 @@ async def test_a_call_in_the_journal_of_the_process_is_settled_from_any_of_its_s
         await forward(process.link, None, write(1.0), elsewhere=recorder)
         assert adhoc.settling is not None
         (item,) = adhoc.settling.items
-        shown = pending(None, adhoc.settling, process.owner, 0, "")
+        shown = str(pending(None, adhoc.settling, process.owner, 0, ""))
         assert f"{item.short} (call of write_note)" in shown
         unstarted = process.session(Conversation())
-        assert "journal is being opened" in pending(unstarted.session, adhoc.settling, process.owner, 0, "")
-        assert item.short in pending(unstarted.session, adhoc.settling, process.owner, 0, "")
+        assert "journal is being opened" in str(pending(unstarted.session, adhoc.settling, process.owner, 0, ""))
+        assert item.short in str(pending(unstarted.session, adhoc.settling, process.owner, 0, ""))
         pending(None, adhoc.settling, process.owner, 0, f"abandon {item.short}")
         await until(lambda: process.voice.answers, "what came of it")
         assert "is given up" in process.voice.answers[-1]
         assert adhoc.settling.items == ()
         await adhoc.close("quit")
         assert adhoc.path is None
-        assert "no call that changes memory" in pending(None, adhoc.settling, process.owner, 0, "")
+        assert "no call that changes memory" in str(pending(None, adhoc.settling, process.owner, 0, ""))
 
 
 async def test_a_decision_that_cannot_be_recorded_is_said_and_changes_nothing(tmp_path: Path) -> None:
