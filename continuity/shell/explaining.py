@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-import anyio.to_thread
-
 from continuity.origins import lines, origins_of
 from continuity.pending import age
-from continuity.shell.desk import Desk
 from continuity.shell.opening import trouble
 from journal.errors import JournalError
 from journal.ids import BranchId
@@ -26,13 +23,12 @@ class Place(NamedTuple):
     """None for the newest row."""
 
 
-async def explain(desk: Desk, path: Path, place: Place) -> None:
-    """Say where a brief came from."""
+def told(path: Path, place: Place, now_ms: int) -> str:
+    """Return where a brief came from, or why that cannot be read. Blocking."""
     try:
-        text = await anyio.to_thread.run_sync(explained, path, place, desk.clock.now_ms())
+        return explained(path, place, now_ms)
     except JournalError as error:
-        text = f"The journal cannot be read: {trouble(error)}."
-    desk.voice.answer(text)
+        return f"The journal cannot be read: {trouble(error)}."
 
 
 def explained(path: Path, place: Place, now_ms: int) -> str:

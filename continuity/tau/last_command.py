@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import anyio.to_thread
 
@@ -12,13 +15,16 @@ from continuity.pending import age
 from continuity.shell.opening import trouble
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
-from continuity.shell.showing import rebuilt, show_stored
+from continuity.shell.showing import Rebuilt, rebuilt, show_stored
 from continuity.state import Capture
+from continuity.tau.pages import begun
 from journal.errors import JournalError
+from journal.ids import BranchId
 
 USAGE = "/bm-last"
 DESCRIPTION = "What was saved last, word for word, where it is and how that is known"
 
+_PROOF = "  shown        as it was sent: rebuilt from what is kept here, and its digest is the one recorded"
 _EVIDENCE = {
     "answered": "the server answered that it stored it",
     "adopted": "a receipt from elsewhere says so",
@@ -29,35 +35,77 @@ _EVIDENCE = {
 
 
 def last(session: Session | None, owner: Owner, now_ms: int, arguments: str) -> str | None:
-    """Return what is said at once; None when the newest confirmed checkpoint, as it was sent, follows under `owner`."""
+    """Return what is shown; None where the newest confirmed checkpoint is not there at once and follows under `owner`."""
     if arguments.strip():
         return f"{USAGE} takes no words."
     if session is None:
         return "Nothing was saved: this session has no file."
-    owner.spawn("last", partial(_told, session, now_ms))
-    return None
+    if not session.begun:
+        owner.spawn("last", partial(_once_begun, session, now_ms))
+        return None
+    saved = _saved(session, now_ms)
+    if saved is None:
+        return _nothing(session)
+    page = begun(saved.read)
+    shown = saved.page(page.result()) if page.done() else None
+    if shown is None:
+        owner.spawn("last", partial(_follow, session, saved, page))
+    return shown
 
 
-async def _told(session: Session, now_ms: int) -> None:
-    """What is kept is proven by the whole history, which is verified off the loop: it grows with the session."""
-    if not session.begun:  # as in print mode, where the command comes first
-        await session.hold(make=False)
-    desk, ledger = session.desk, session.desk.ledger
+class _Saved(NamedTuple):
+    """The checkpoint that is asked for, and what is said of it before its text."""
+
+    checkpoint: Capture
+    head: str
+    path: Path
+    branch: BranchId
+
+    def read(self) -> Rebuilt | JournalError:
+        """What is kept is proven by the whole history, which is verified: that grows with the session. Blocking."""
+        try:
+            return rebuilt(self.path, self.branch, self.checkpoint)
+        except JournalError as error:
+            return error
+
+    def page(self, found: Rebuilt | JournalError) -> str | None:
+        """Return what is shown of it; None when the server has to be asked."""
+        if isinstance(found, JournalError):
+            return f"{self.head}\nIts text cannot be shown: {trouble(found)}."
+        if found.text is None:
+            return None
+        return f"{self.head}\n{_PROOF}\n\n{_spelled(found.text.strip())}"
+
+
+def _saved(session: Session, now_ms: int) -> _Saved | None:
+    ledger = session.desk.ledger
     checkpoint = ledger.last_saved if ledger is not None else None
     if ledger is None or checkpoint is None:
-        desk.voice.answer(_nothing(session))
-        return
+        return None
     head = _spelled(_head(checkpoint, now_ms, gone=checkpoint.capture_id in ledger.withdrawn))
-    try:
-        found = await anyio.to_thread.run_sync(rebuilt, ledger.path, ledger.current, checkpoint)
-    except JournalError as error:
-        desk.voice.answer(f"{head}\nIts text cannot be shown: {trouble(error)}.")
-        return
-    if found.text is None:
-        await show_stored(desk, checkpoint, head, found.why, _spelled)
-        return
-    proof = "  shown        as it was sent: rebuilt from what is kept here, and its digest is the one recorded"
-    desk.voice.answer(f"{head}\n{proof}\n\n{_spelled(found.text.strip())}")
+    return _Saved(checkpoint, head, ledger.path, ledger.current)
+
+
+async def _once_begun(session: Session, now_ms: int) -> None:
+    """The journal is being opened, as in print mode where the command comes first: what it holds follows."""
+    await session.hold(make=False)
+    saved = _saved(session, now_ms)
+    if saved is None:
+        session.desk.voice.answer(_nothing(session))
+    else:
+        await _tell(session, saved, await anyio.to_thread.run_sync(saved.read))
+
+
+async def _follow(session: Session, saved: _Saved, page: Future[Rebuilt | JournalError]) -> None:
+    await _tell(session, saved, await anyio.to_thread.run_sync(page.result))
+
+
+async def _tell(session: Session, saved: _Saved, found: Rebuilt | JournalError) -> None:
+    text = saved.page(found)
+    if text is not None:
+        session.desk.voice.answer(text)
+    elif isinstance(found, Rebuilt):
+        await show_stored(session.desk, saved.checkpoint, saved.head, found.why, _spelled)
 
 
 def _nothing(session: Session) -> str:

@@ -19,7 +19,7 @@ from continuity.tau.entries import BRIEF_TYPE
 from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, CompactionNoticed, SessionOpened, WriteAnswered
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, briefs, heard, lived, sound
+from tests.fakes.lived import Lived, briefs, lived, sound
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
 from tests.fakes.story import Story, Turn, briefs_in
 from tests.fakes.tau_process import tau_print
@@ -281,10 +281,7 @@ async def test_what_a_brief_put_into_context_is_told_by_command_without_a_turn(
         assert isinstance(brief.details, dict)
         assert set(brief.details) == {"digest", "ahead", "token"}
         asked = len(model.requests)
-        with heard(one.serving.presence) as told:
-            one.live.tau.handle_command("/bm-why")
-            await one.settle()
-        (text,) = told
+        text = one.live.tau.handle_command("/bm-why").message or ""
         assert "topic       foghorn" in text
         assert "used        main: tasks/foghorn.md, 17 characters, revision " in text
         assert len(model.requests) == asked

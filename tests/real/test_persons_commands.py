@@ -92,9 +92,9 @@ async def turn(serving: Resident, session: LiveSession, prompt: str) -> None:
 async def typed(serving: Resident, session: LiveSession, command: str) -> str:
     """Type a command, and return what was said of it."""
     with heard(serving.presence) as told:
-        assert session.tau.handle_command(command).message is None
+        shown = session.tau.handle_command(command).message
         await settle(serving, session)
-    return "\n".join(told)
+    return "\n".join([*([shown] if shown else []), *told])
 
 
 async def settle(serving: Resident, session: LiveSession) -> None:
