@@ -86,7 +86,9 @@ class Holding:
         else:
             return None
         if self.blocked is not None:
-            desk.voice.say("journal", "Continuity can use this session's journal now.")
+            ended = "Continuity: the other process has let go of this session; saving goes on here."
+            usable = "Continuity can use this session's journal now."
+            desk.voice.say("journal", ended if self.second is not None else usable)
         desk.ledger, self.blocked, self.second, self.placed = ledger, None, None, False
         paused = self._pausing.recorded
         if found:

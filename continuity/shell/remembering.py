@@ -63,7 +63,8 @@ def _kept(profile: Profile, maskings: int) -> str:
     masked = f" {values} that looked like a credential {'was' if maskings == 1 else 'were'} masked." if maskings else ""
     where = f"project {profile.project}, folder {profile.checkpoint_folder}"
     return (
-        f"Kept in this session's journal, and on its way to {where}; it is said here once it is stored.{masked} "
+        f"Kept in this session's journal, for {where}; it is sent as soon as memory answers, and said here once it is "
+        f"stored.{masked} "
         "What is not stored yet stands in /bm-status."
     )
 

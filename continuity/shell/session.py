@@ -30,6 +30,9 @@ from journal.errors import JournalError
 from journal.events import CompactionEnded, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
 
+_LATER = "Memory is not connected yet; recall follows with a later prompt."
+_NOT_FOUND = "Memory's command was not found, so nothing is recalled or stored; `continuity doctor` says what helps."
+
 type Asked = Literal["due", "kept", "nothing", "paused", "unrecorded"]
 """What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new or nothing on the
 record, or it could not be recorded."""
@@ -325,7 +328,7 @@ class Session:
                 self.desk.voice.say("recall", "Memory is connected; recall goes on.")
         elif self.desk.profile.project is not None:
             self._told_late = True
-            self.desk.voice.say("recall", "Memory is not connected yet; recall follows with a later prompt.")
+            self.desk.voice.say("recall", _LATER if self.desk.link.error != "not-found" else _NOT_FOUND)
         asks = typed and view.unanswered and not self.pausing.paused  # a topic leaves the session, and is kept
         topic = topic_of(view.public[-1].text, candidates=self.desk.settings.mask_candidates) if asks else ()
         seconds = self.desk.settings.recall_wait_seconds

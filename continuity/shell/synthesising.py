@@ -46,7 +46,8 @@ async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
         await desk.note(failed, branch=branch)
         desk.voice.say(
             "synthesis",
-            f"Continuity could not make a checkpoint ({code}); the last one stands, and it will be tried again later.",
+            f"Continuity made no checkpoint, for the model gave no summary of use ({code}). The last one stands, and the "
+            "model is asked again later; /bm-checkpoint asks now.",
             "warning",
         )
 

@@ -84,7 +84,7 @@ class TauBoundaries:
             say(
                 "project",
                 "Continuity: no project is configured, so nothing is saved or recalled automatically. "
-                f"Set `project` in {self._configured.places.settings}.",
+                f"Run `continuity setup`, or set `project` in {self._configured.places.settings}.",
             )
         surroundings = around(profile)
         if surroundings is not None:

@@ -34,7 +34,7 @@ async def _switched(session: Session, anchor: object | None, *, off: bool) -> No
 
 def _paused(session: Session, came: Switched) -> str:
     if came == "already":
-        return f"Off the record already{_since(session)}: nothing is saved until /bm-resume."
+        return f"Already off the record{_since(session)}: nothing is saved until /bm-resume."
     text = (
         "Off the record: nothing said from here on is saved or goes into a later checkpoint or transcript. "
         "What came before waits for /bm-resume. /bm-remember still works."
@@ -65,4 +65,4 @@ def _how_kept(session: Session, came: Switched) -> str:
 
 def _since(session: Session) -> str:
     since_ms = session.pausing.since_ms
-    return f" since {age(session.desk.clock.now_ms() - since_ms)}" if since_ms is not None else ""
+    return f", for {age(session.desk.clock.now_ms() - since_ms)}" if since_ms is not None else ""

@@ -21,7 +21,7 @@ _REMEMBERED = 8
 
 _LEVELS = {
     "A": "A: the host announces compactions and branches",
-    "B": "B: the host announces few compactions and no branches, so they are noticed at the next prompt",
+    "B": "B: stock Tau; a compaction you start or a change of branch is noticed at your next prompt",
     "C": "C: no session file, so nothing is saved or recalled",
 }
 
@@ -94,7 +94,7 @@ def _connection(link: MemoryLink | None) -> str:
         return "none"
     connection = link.connection
     if connection is not None:
-        return f"up: {connection.server}, reporting version {connection.version}, process {connection.process.pid}"
+        return f"up: {connection.server}, process {connection.process.pid}"
     return f"{link.status}{f' ({link.error})' if link.error else ''}"
 
 
@@ -198,14 +198,13 @@ def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:
 
 def _how_far(capture: Capture, now_ms: int) -> str:
     since = capture.intent.at_ms if capture.intent else capture.begun_ms
-    minutes = max(0, now_ms - since) // 60_000
     name = capture.path or f"{capture.kind} {capture.capture_id[:12]}"
     unsent = {"begun": "not made yet and will be tried again", "ready": "ready and waits for memory"}
     status = unsent.get(capture.status) or capture.status.replace("_", " ")
     code = f" ({capture.code})" if capture.code else ""
     read = f", read {capture.probes} time(s)" if capture.status in PENDING else ""
     remedy = "; /bm-checkpoint tries now" if capture.status == "begun" else ""
-    return f"{name} is {status}{code} since {minutes} min{read}{remedy}"
+    return f"{name} is {status}{code}, for {age(now_ms - since)}{read}{remedy}"
 
 
 def _switches(session: Session) -> str:

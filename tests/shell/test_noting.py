@@ -379,7 +379,7 @@ async def test_the_status_page_names_the_newest_note_and_one_that_waits(tmp_path
         assert f"  last note    {talk.state.noted.path} (evidence: answered)" in talk.page
         await crash(process)
         identity = await kept(talk, replace(LAMP, text="Gas."))
-        assert f"  not saved    note {identity[:12]} is ready and waits for memory since 0 min" in talk.page
+        assert f"  not saved    note {identity[:12]} is ready and waits for memory, for less than a minute" in talk.page
 
 
 # -- without a session -------------------------------------------------------

@@ -25,7 +25,9 @@ async def test_words_are_kept_at_once_and_the_proof_follows(tmp_path: Path) -> N
         talk = await process.open()
         await talk.saved("Trim the lamp")
         text = await told(process, talk, f"{WORDS}\nAsk Ada.")
-        assert text.startswith("Kept in this session's journal, and on its way to project main, folder tau/checkpoints")
+        assert text.startswith(
+            "Kept in this session's journal, for project main, folder tau/checkpoints; it is sent as soon as memory answers"
+        )
         await talk.settle()
         (path,) = (each for each in process.memory.notes if "oil-for" in each)
         assert process.memory.notes[path]["frontmatter"]["type"] == "note"

@@ -184,7 +184,7 @@ async def test_a_persons_command_asks_a_model_that_failed_again_at_once(tmp_path
         await talk.settle()
         process.clock.advance(SYNTHESIS_BACKOFF_MS[1] // 2)
         await talk.settle()
-        assert "(server-error) since 0 min; /bm-checkpoint tries now" in talk.page
+        assert "(server-error), for less than a minute; /bm-checkpoint tries now" in talk.page
         asked, process.mind.answer = len(process.mind.asked), good
         assert await talk.session.request("command") == "due"
         await saved(talk)

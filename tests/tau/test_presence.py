@@ -113,7 +113,7 @@ async def test_the_status_page_names_a_capture_that_waits_for_memory(tmp_path: P
         await until(lambda: talk.state.captures and talk.state.captures[0].status == "ready", "a handoff")
         shown = talk.page
         assert "  not saved    checkpoint " in shown
-        assert "is ready and waits for memory since 0 min" in shown
+        assert "is ready and waits for memory, for less than a minute" in shown
 
 
 async def test_the_status_page_names_a_doubt_on_a_branch_that_was_left(tmp_path: Path) -> None:
