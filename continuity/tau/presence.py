@@ -173,8 +173,8 @@ def _explained(desk: Desk) -> Iterator[str]:
 
 def _off(session: Session, now_ms: int) -> str:
     since_ms = session.pausing.since_ms
-    since = f" since {age(now_ms - since_ms)}" if since_ms is not None else ""
-    return f"off the record{since}: nothing is saved until /bm-resume"
+    long = f" for {age(now_ms - since_ms)}" if since_ms is not None else ""
+    return f"off the record{long}: nothing is saved until /bm-resume"
 
 
 def _waiting_for(second: Second) -> str:

@@ -31,8 +31,8 @@ async def test_a_pause_is_told_with_its_age_and_the_status_shows_it(tmp_path: Pa
         await talk.turn("Trim the lamp")
         await told(process, talk, off=True)
         process.clock.advance(12 * MINUTE)
-        assert "since 12 minutes" in await told(process, talk, off=True)
-        assert "off the record since 12 minutes: nothing is saved" in talk.page
+        assert "for 12 minutes" in await told(process, talk, off=True)
+        assert "off the record for 12 minutes: nothing is saved" in talk.page
         await told(process, talk, off=False)
         assert "off the record" not in talk.page
 
