@@ -14,8 +14,9 @@ import msgspec
 import pytest
 
 from continuity.cli.doctor.asking import Bounds, ask
-from continuity.cli.doctor.facts import Asked, Trouble
+from continuity.cli.doctor.facts import Asked, Trouble, Unsaved
 from continuity.cli.doctor.findings import DoctorView
+from continuity.cli.doctor.machine import unsaved
 from continuity.cli.doctor.tau import Surroundings, find_tau, interpreter_of
 from continuity.cli.shim import PACKAGES, source
 from continuity.memory.errors import CommandRefused
@@ -25,16 +26,21 @@ from continuity.notes import Entity
 from continuity.places import places
 from continuity.shell.config import environment
 from journal import filesystem
+from journal.lock import JournalLock
+from journal.row import WriterRecord
+from tests.facts import PROCESS, SAVED, WRITER, begun, finished, opened, settled
+from tests.fakes.journals import recorded
 from tests.fakes.memory_server import FakeMemory
 from tests.fakes.permissions import permissions_bind
 from tests.replay.kit import Ran, run
 
 ROOT = Path(__file__).parents[2]
 TOLD = '{"python":[3,13,0],"tau":"0.4.8","level":"B","loading":""}'
+MADE = (opened(), settled(), begun(), finished())
 BASIC_MEMORY = "basic_memory-0.24.1.dist-info"
 WELL = {
     "python": "ok", "tau": "ok", "extension": "ok", "loading": "ok", "rivals": "ok", "settings": "ok", "project": "ok",
-    "memory": "ok", "state": "ok", "tools": "ok",
+    "memory": "ok", "state": "ok", "unsaved": "ok", "tools": "ok",
 }  # fmt: skip
 
 
@@ -256,7 +262,7 @@ def file_for_a_state_folder(machine: Machine) -> None:
         (relative_bm, {"memory": "fail", "tools": None}),
         (newer_bm, {"memory": "warn"}),
         (stale_list, {"tools": "warn"}),
-        (file_for_a_state_folder, {"state": "fail", "tools": "warn"}),
+        (file_for_a_state_folder, {"state": "fail", "unsaved": None, "tools": "warn"}),
     ],
 )
 def test_one_fault_is_found_and_spoils_nothing_else(
@@ -305,6 +311,32 @@ def test_what_may_not_be_looked_at_is_a_fault_and_no_traceback(machine: Machine)
     finally:
         machine.tau_home.chmod(0o700)
     assert {name for name, word in found.items() if word == "fail"} == {"extension", "settings", "state"}
+
+
+def test_work_that_was_never_stored_is_found_and_what_runs_or_cannot_be_read_costs_only_itself(
+    machine: Machine,
+) -> None:
+    machine.state.mkdir(parents=True, mode=0o700)
+    for name, events in (("saved", SAVED), ("left", MADE), ("running", MADE)):
+        recorded(machine.state / f"{name}.journal", *events)
+    write(machine.state / "torn.journal", "no journal", 0o600)
+    with JournalLock.acquire(machine.state / "running.journal", WriterRecord(writer=WRITER, process=PROCESS)):
+        before = files(machine.state)
+        ran = machine.doctor()
+        assert unsaved(machine.state) == Unsaved(sessions=2, running=1, unreadable=1)
+        assert files(machine.state) == before
+    assert "2 sessions hold work that is not stored yet; 1 journal could not be read" in ran.out
+    assert machine.results() == WELL | {"unsaved": "warn"}
+
+
+def test_the_newest_twenty_journals_are_looked_into(machine: Machine) -> None:
+    machine.state.mkdir(parents=True, mode=0o700)
+    os.utime(recorded(machine.state / "old.journal", *MADE), (1, 1))
+    for number in range(20):
+        os.utime(write(machine.state / f"{number}.journal", "", 0o600), (2, 2))
+    assert unsaved(machine.state) == Unsaved(unreadable=20, newest=20)
+    os.utime(write(machine.state / "old.journal-wal", "", 0o600), (3, 3))
+    assert unsaved(machine.state) == Unsaved(sessions=1, unreadable=19, newest=20)
 
 
 def test_a_damaged_list_of_tools_is_found(machine: Machine) -> None:

@@ -19,6 +19,7 @@ from continuity.cli.doctor.checks import (
     of_state,
     of_tau,
     of_tools,
+    of_unsaved,
     of_work,
 )
 from continuity.cli.doctor.facts import (
@@ -33,6 +34,7 @@ from continuity.cli.doctor.facts import (
     State,
     Tau,
     Trouble,
+    Unsaved,
 )
 from continuity.cli.doctor.findings import DoctorView, Word, worst
 from continuity.memory.notes import ProjectInfo, Projects
@@ -89,6 +91,7 @@ WELL = Machine(
     settings=SETTINGS,
     command=COMMAND,
     state=STATE,
+    unsaved=Unsaved(),
     listed=Listed("kept", tools=27),
     asked=ASKED,
 )
@@ -100,6 +103,7 @@ ILL = Machine(
     settings=SETTINGS._replace(ignored=("kapture",), project=None),
     command=COMMAND._replace(path=None, refused="inside-checkout"),
     state=STATE._replace(path=Path("/net/ada/state"), file_system="nfs4", keeps_journals=False),
+    unsaved=Unsaved(sessions=2),
     listed=Listed("stale"),
 )
 BADLY_ANSWERED = WELL._replace(
@@ -275,6 +279,42 @@ def test_a_folder_in_which_no_journal_can_be_kept_fails(found: State, word: Word
     assert says in check.found
 
 
+LISTS = "`continuity unproven` lists"
+
+
+@pytest.mark.parametrize(
+    ("found", "says", "remedy"),
+    [
+        (Unsaved(), "no session holds work that waits to be stored", None),
+        (Unsaved(newest=20), "none of the newest 20 sessions holds work that waits to be stored", None),
+        (
+            Unsaved(sessions=1),
+            "1 session holds work that is not stored yet",
+            f"{LISTS} it; `tau --session ID` stores it",
+        ),
+        (
+            Unsaved(sessions=2, running=1, newest=20),
+            "2 of the newest 20 sessions hold work that is not stored yet",
+            f"{LISTS} them; `tau --session ID` stores each",
+        ),
+        (
+            Unsaved(sessions=1, running=1, unreadable=1),
+            "1 session holds work that is not stored yet; 1 journal could not be read",
+            f"{LISTS} it; its running session stores it",
+        ),
+        (
+            Unsaved(unreadable=3),
+            "no session holds work that waits to be stored; 3 journals could not be read",
+            "`continuity unproven` says which, and why",
+        ),
+    ],
+)
+def test_work_that_is_not_stored_is_said_with_what_stores_it(found: Unsaved, says: str, remedy: str | None) -> None:
+    check = of_unsaved(found)
+    assert (check.found, check.remedy) == (says, remedy)
+    assert check.result == ("ok" if remedy is None else "warn")
+
+
 @pytest.mark.parametrize(
     ("found", "word"),
     [(Listed("kept", tools=1), "ok"), (Listed("none"), "ok"), (Listed("stale"), "warn"), (Listed("damaged"), "warn")],
@@ -322,6 +362,12 @@ def test_a_project_the_server_does_not_have_fails_where_it_is_written_to(
     asked: Asked, expected: dict[str, Word]
 ) -> None:
     assert answers(asked) == {"server": "ok", **expected}
+
+
+def test_what_a_server_reports_as_its_version_is_said_only_where_its_package_tells_none() -> None:
+    untold = WELL._replace(command=COMMAND._replace(version=None))
+    assert "Basic Memory reports version 3.4.5 and offers 27 tools" in text(untold)
+    assert "Basic Memory offers 27 tools" in text(WELL)
 
 
 def test_of_several_projects_of_one_name_each_is_told_and_one_with_its_workspace_is_one() -> None:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
         continuity doctor --online
         """,
         """
-        Look at Python, Tau, the extension in it, settings, folders and the memory server's program, and say of each whether
-        it will do: ok, warn or fail, with what helps. Nothing is changed, and nothing in the folder you stand in is run.
+        Look at Python, Tau, the extension in it, settings, folders, the memory server's program and what the newest sessions
+        keep and did not store yet, and say of each whether it will do: ok, warn or fail, with what helps. Nothing is changed,
+        and nothing in the folder you stand in is run.
 
         Without --online no server is started. With it the one that the settings name is started once, asked for its tools,
         its projects and their schema notes, and ended: some seconds, and little more than a minute at the most.

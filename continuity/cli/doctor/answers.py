@@ -21,9 +21,12 @@ TROUBLES: Mapping[str, tuple[str, str]] = {
 """Why a server cannot be asked, in words that follow "the memory server", and what helps."""
 
 
-def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
-    """Yield what the answers say of the server and of the projects that are named; the rest of a dead one is silence."""
-    yield of_server(asked)
+def checks(asked: Asked, settings: Configured, package: str | None) -> Iterator[Check]:
+    """Yield what the answers say of the server and of the projects that are named; the rest of a dead one is silence.
+
+    `package` is the version of the server's package, as far as that can be seen.
+    """
+    yield of_server(asked, package)
     if asked.trouble is not None:
         return
     if asked.as_kept is False:
@@ -38,12 +41,13 @@ def checks(asked: Asked, settings: Configured) -> Iterator[Check]:
         yield from of_schemas(settings.project, asked)
 
 
-def of_server(asked: Asked) -> Check:
-    """Whether it starts and talks."""
+def of_server(asked: Asked, package: str | None) -> Check:
+    """Whether it starts and talks. What it reports as its version may be that of a library it is made with."""
     if asked.trouble is not None:
         what, remedy = TROUBLES[asked.trouble]
         return failed("server", f"the memory server {what}", remedy)
-    return ok("server", f"{asked.server} reports version {asked.version} and offers {asked.tools} tools")
+    said = "" if package is not None else f" reports version {asked.version} and"
+    return ok("server", f"{asked.server}{said} offers {asked.tools} tools")
 
 
 def of_project(name: str, known: Projects, *, writes: bool) -> Check:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from continuity.cli.doctor import answers
-from continuity.cli.doctor.facts import Command, Configured, Fault, Listed, Machine, Python, Shim, State, Tau
+from continuity.cli.doctor.facts import Command, Configured, Fault, Listed, Machine, Python, Shim, State, Tau, Unsaved
 from continuity.cli.doctor.findings import Check, failed, ok, warned
 
 OLDEST_PYTHON = (3, 12)
@@ -16,7 +16,7 @@ BASIC_MEMORY_SEEN = "0.24.1"
 
 _LEVELS = {
     "A": "level A: it announces compactions and branches",
-    "B": "level B: what it does not announce is noticed at the next prompt",
+    "B": "level B, stock Tau: a compaction you start or a change of branch is noticed at your next prompt",
 }
 
 
@@ -39,10 +39,13 @@ def checks(machine: Machine) -> Iterator[Check]:
         yield of_command(machine.command)
     if machine.state is not None:
         yield of_state(machine.state)
+    if machine.unsaved is not None:
+        yield of_unsaved(machine.unsaved)
     if machine.listed is not None:
         yield of_tools(machine.listed)
     if machine.asked is not None and isinstance(machine.settings, Configured):
-        yield from answers.checks(machine.asked, machine.settings)
+        package = machine.command.version if machine.command is not None else None
+        yield from answers.checks(machine.asked, machine.settings, package)
 
 
 def of_python(found: Python) -> Check:
@@ -206,6 +209,32 @@ def of_state(found: State) -> Check:
     kind = f", on {found.file_system}" if found.file_system is not None else ""
     made = "" if found.nearest == found.path else ", made at the first start"
     return ok(name, f"{found.path}{made}{kind}")
+
+
+def of_unsaved(found: Unsaved) -> Check:
+    """Work that sessions keep and did not store yet. What a server may have got is another matter, and not told here."""
+    name, unread = "unsaved", _unread(found.unreadable)
+    if found.sessions:
+        them, each = ("it", "it") if found.sessions == 1 else ("them", "each")
+        stores = "its running session" if found.running == found.sessions else "`tau --session ID`"
+        text = f"{_sessions(found)} work that is not stored yet{unread}"
+        return warned(name, text, f"`continuity unproven` lists {them}; {stores} stores {each}")
+    whose = "no session holds" if found.newest is None else f"none of the newest {found.newest} sessions holds"
+    text = f"{whose} work that waits to be stored{unread}"
+    return warned(name, text, "`continuity unproven` says which, and why") if unread else ok(name, text)
+
+
+def _sessions(found: Unsaved) -> str:
+    holds = "holds" if found.sessions == 1 else "hold"
+    if found.newest is not None:
+        return f"{found.sessions} of the newest {found.newest} sessions {holds}"
+    return f"{found.sessions} {'session' if found.sessions == 1 else 'sessions'} {holds}"
+
+
+def _unread(journals: int) -> str:
+    if not journals:
+        return ""
+    return f"; {'1 journal' if journals == 1 else f'{journals} journals'} could not be read"
 
 
 def of_tools(found: Listed) -> Check:

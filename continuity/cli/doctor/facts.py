@@ -102,6 +102,19 @@ class State(NamedTuple):
     """Others on this machine may look into it, or write there."""
 
 
+class Unsaved(NamedTuple):
+    """What the newest journals say of work that was kept and not stored yet."""
+
+    sessions: int = 0
+    """How many hold such work."""
+    running: int = 0
+    """Those of them that a running process has open."""
+    unreadable: int = 0
+    """Journals of which nothing can be said."""
+    newest: int | None = None
+    """How many were looked into, when there are older ones that were not."""
+
+
 class Listed(NamedTuple):
     """The kept list of the server's tools."""
 
@@ -136,6 +149,8 @@ class Machine(NamedTuple):
     settings: Configured | Fault | None = None
     command: Command | None = None
     state: State | None = None
+    unsaved: Unsaved | None = None
+    """Null when that folder cannot be looked into."""
     listed: Listed | None = None
     asked: Asked | None = None
     """Null when no server was to be asked."""

@@ -10,15 +10,16 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from continuity.checkout import around
 from continuity.cli import shim
 from continuity.cli.doctor import facts
-from continuity.cli.doctor.facts import Configured, Fault, Listed, Machine, Python, Shim, State
+from continuity.cli.doctor.facts import Configured, Fault, Listed, Machine, Python, Shim, State, Unsaved
 from continuity.cli.doctor.tau import SECONDS, Surroundings, find_tau
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import InventoryCache, inventory_key
@@ -26,11 +27,17 @@ from continuity.memory.server import ServerSpec, fingerprint
 from continuity.places import Places, expanded
 from continuity.shell.config import Loaded, SettingsError, load_places, load_settings
 from continuity.shell.serving import checkout_at, server_spec
+from continuity.shell.unattended import left
+from continuity.unstored import unstored
 from journal import filesystem
+from journal.errors import JournalError
+from journal.lock import holder
 
 _FOLDER = re.compile(r"(?m)^FOLDER = (.+)$")
 _PACKAGE = re.compile(r"basic_memory-(.+)\.dist-info")
 _MANIFEST_BYTES = 65536
+_NEWEST = 20
+"""Journals looked into for work that is not stored: each is read whole."""
 _THEIRS = {"basic-memory", "basic-memory-tau"}
 """How Basic Memory's own extension is named: by its folder, its file or its manifest."""
 
@@ -67,6 +74,7 @@ def gather(here: Here, packages: Path, seconds: float = SECONDS) -> Gathered:
         shim=found,
         others=tuple(others(places.tau_home / "extensions")),
         state=state_folder(places.state),
+        unsaved=unsaved(places.state),
     )
     try:
         loaded = load_settings(here.environ, here.home)
@@ -187,6 +195,45 @@ def _open_to_others(path: Path) -> bool:
         return bool(path.stat().st_mode & 0o077)
     except OSError:
         return False  # what cannot be looked at is told as what cannot be written to
+
+
+def unsaved(folder: Path) -> Unsaved | None:
+    """Return what the newest journals in `folder` keep and nobody stored; one that cannot be read costs itself."""
+    try:
+        journals = [folder / name for name in os.listdir(folder) if name.endswith(".journal")]  # noqa: PTH208 -- as above
+    except FileNotFoundError:
+        return Unsaved()
+    except OSError:
+        return None  # told as what is no folder of ours
+    newest = sorted(journals, key=_written, reverse=True)[:_NEWEST]
+    found = [_holds(path) for path in newest]
+    return Unsaved(
+        sessions=found.count("left") + found.count("running"),
+        running=found.count("running"),
+        unreadable=found.count("unreadable"),
+        newest=len(newest) if len(journals) > len(newest) else None,
+    )
+
+
+def _holds(path: Path) -> Literal["nothing", "left", "running", "unreadable"]:
+    """Whether there is work in this journal that is not stored, and a process that has it open."""
+    try:
+        live = holder(path).live
+        kept = unstored(left(path).states.values(), live=live)
+    except JournalError:
+        return "unreadable"
+    if kept is None:
+        return "nothing"
+    return "running" if live else "left"
+
+
+def _written(path: Path) -> float:
+    """When a row was last written: a killed writer leaves its newest in the log beside the file."""
+    times = [0.0]
+    for each in (path, path.with_name(f"{path.name}-wal")):
+        with suppress(OSError):
+            times.append(each.stat().st_mtime)
+    return max(times)
 
 
 def listed(places: Places, spec: ServerSpec) -> Listed:
