@@ -255,6 +255,13 @@ def test_a_dry_run_shows_and_does_nothing(desk: Desk) -> None:
     assert desk.files() == before
 
 
+def test_a_dry_run_without_a_terminal_is_told_what_it_can_show(desk: Desk) -> None:
+    ran = desk.setup("--dry-run")
+    assert (ran.code, ran.out) == (2, "")
+    assert "`--yes --dry-run` shows what the options alone would do, and does nothing" in ran.err
+    assert "say --yes, and what you want by options; nothing was written" in desk.setup().err
+
+
 def test_the_list_of_tools_is_kept_for_the_first_start(desk: Desk) -> None:
     assert "6 tools listed" in desk.setup("--yes").out
     (kept,) = places(desk.home / ".tau").state.glob("inventory-*.json")

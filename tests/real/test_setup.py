@@ -38,9 +38,8 @@ class Walked(NamedTuple):
         return self.home.root / "one"
 
     def screen(self, text: str) -> str:
-        """What a person reads; the folder of this test, versions and what is new in each process are named for the reader."""
+        """What a person reads; the folder of this test and what is new in each process are named for the reader."""
         named = re.sub(r"\b[0-9a-f]{32}\b", "PROCESS", text.replace(str(self.home.root), "/home/ada"))
-        named = re.sub(r"(?<=Basic Memory )[0-9][\w.]*(?=, with)", "VERSION", named)
         return re.sub(r"continuity-setup-[0-9a-f]+", "continuity-setup-CAPTURE", named)
 
 

@@ -86,7 +86,9 @@ def setup(
     )
     _checked(flags)
     if not flags.yes and not is_terminal(sys.stdin):
-        fail("there is nobody to ask", "say --yes, and what you want by options; nothing was written", MISUSE)
+        hint = "say --yes, and what you want by options; nothing was written"
+        shows = "`--yes --dry-run` shows what the options alone would do, and does nothing"
+        fail("there is nobody to ask", shows if flags.dry_run else hint, MISUSE)
     walk(flags)
 
 

@@ -74,7 +74,6 @@ class Served(NamedTuple):
     """What the memory server said of itself."""
 
     server: str
-    version: str
     tools: int
     projects: tuple[ProjectInfo, ...] | None
     """Null when it did not say which it has."""

@@ -109,7 +109,6 @@ class Memory:
         projects = self._link.projects
         return Served(
             server=self._connection.server,
-            version=self._connection.version,
             tools=len(self._link.inventory.tools) if self._link.inventory is not None else 0,
             projects=projects.projects if projects.code is None else None,
         )

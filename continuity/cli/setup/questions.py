@@ -245,7 +245,7 @@ def described(keys: Mapping[str, Any]) -> Sequence[str]:
     )
     saving = (
         f"after a turn  {f'{gathered} have gathered' if gathered else 'each one'}",
-        f"compaction    {'always, before Tau folds the conversation' if keys['checkpoint_on_compact'] else 'no'}",
+        f"compaction    {'at each compaction; before it, where Tau announces it' if keys['checkpoint_on_compact'] else 'no'}",
         f"exit          {'always, before Tau ends' if keys['summarize_on_shutdown'] else 'no'}",
         f"transcripts   {'each message too, as a note of its own' if keys['capture_transcript'] else 'no, summaries only'}",
     )

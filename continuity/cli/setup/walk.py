@@ -101,7 +101,7 @@ def _told(asker: Asker, flags: Flags, there: Memory | Unreached | None) -> Serve
     """Say what the server is, or what helps if it is not there; a person may go on without."""
     if isinstance(there, Memory):
         served = there.served
-        asker.tell(f"The memory server is {served.server} {served.version}, with {served.tools} tools.")
+        asker.tell(f"The memory server is {served.server}, with {served.tools} tools.")
         return served
     if there is None:
         asker.tell("No memory server is asked; names are taken unseen.")
