@@ -37,6 +37,6 @@ check: setup
 	@$(PYTHON) -m tools.check
 
 # All tests: the fast and pure ones first, those that drive the real Tau and Basic Memory last; a file stays in one process.
-WORKERS ?= 2
+WORKERS ?= 3
 test: setup
 	@$(PYTHON) -m pytest --cov -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -250,20 +250,3 @@ def test_killed_with_the_answer_held_a_message_is_settled_by_reading_and_the_res
         wait_stored(scenario, session_id, 2)
         assert sent_once(scenario, session_id)
         tau.quit()
-
-
-def test_killed_before_its_intent_a_message_is_sent_once_by_the_next_start(scenario: Scenario) -> None:
-    scenario.set(capture_knowledge=False)
-    with scenario.tau() as tau:
-        session_id = tau.session_id
-        sudden_death.die_at(scenario.home, "write-intended.v1")
-        try:
-            tau.begin("Objective: killed before the intent")
-            tau.wait_ended()
-        finally:
-            sudden_death.die_at(scenario.home, None)
-    assert scenario.events(session_id, WriteIntended) == ()
-    with scenario.tau(session_id) as tau:
-        wait_stored(scenario, session_id, 1)
-        assert sent_once(scenario, session_id)
-        tau.quit()

@@ -76,6 +76,7 @@ async def test_what_comes_too_late_for_the_host_goes_in_with_the_prompt_and_once
         process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
         talk.conversation.compact()
         await talk.session.note(ENDED)
+        await talk.settle()
         asked = partial(talk.ours.asked, None, "go on")
         assert await process.owner.call("input", asked, within=0) is None
         brief = (await talk.prompt("go on")).brief
