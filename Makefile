@@ -36,7 +36,9 @@ bench-privacy: setup
 check: setup
 	@$(PYTHON) -m tools.check
 
-# All tests: the fast and pure ones first, those that drive the real Tau and Basic Memory last; a file stays in one process.
+# The tests: the fast and pure ones first, those that drive the real Tau and Basic Memory last; a file stays in one process.
+# LONG=1 adds the longest walks.
 WORKERS ?= 3
+LONG ?=
 test: setup
-	@$(PYTHON) -m pytest --cov -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	@$(PYTHON) -m pytest --cov -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(if $(LONG),,-m "not long")

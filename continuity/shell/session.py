@@ -31,7 +31,6 @@ from journal.events import CompactionEnded, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
 
 _LATER = "Memory is not connected yet; recall follows with a later prompt."
-_NOT_FOUND = "Memory's command was not found, so nothing is recalled or stored; `continuity doctor` says what helps."
 
 type Asked = Literal["due", "kept", "nothing", "paused", "unrecorded"]
 """What came of asking for a capture: it is due now, it was due before and is kept, there is nothing new or nothing on the
@@ -326,9 +325,9 @@ class Session:
             if self._told_late:
                 self._told_late = False
                 self.desk.voice.say("recall", "Memory is connected; recall goes on.")
-        elif self.desk.profile.project is not None:
+        elif self.desk.profile.project is not None and self.desk.link.error != "not-found":  # which is said already
             self._told_late = True
-            self.desk.voice.say("recall", _LATER if self.desk.link.error != "not-found" else _NOT_FOUND)
+            self.desk.voice.say("recall", _LATER)
         asks = typed and view.unanswered and not self.pausing.paused  # a topic leaves the session, and is kept
         topic = topic_of(view.public[-1].text, candidates=self.desk.settings.mask_candidates) if asks else ()
         seconds = self.desk.settings.recall_wait_seconds

@@ -20,7 +20,7 @@ from tests.fakes.story import Story
 from tests.fakes.tau_process import TauProcess
 from tests.shell.rig import recorded
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 WORDS = ("canary-user", "canary-answer", "canary-title")

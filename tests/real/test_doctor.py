@@ -34,6 +34,7 @@ def doctor(root: Path) -> dict[str, Any]:
     return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
 
 
+@pytest.mark.long
 async def test_everything_is_found_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     shim = tmp_path / "tau" / "extensions" / "continuity" / "extension.py"

@@ -18,7 +18,7 @@ from tests.shell.rig import recorded
 
 WITHIN = 220.0
 
-pytestmark = pytest.mark.timeout(240)  # one server, and a session that is compacted five times
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]  # one server, and a session that is compacted five times
 
 
 @pytest.fixture(params=["stock", "announcing"])

@@ -185,7 +185,7 @@ async def test_a_host_that_tells_of_no_compaction_at_all_still_has_its_turns_sav
         tips = [await talk.saved(f"turn {n}") for n in range(3)]
         assert [begun.source_tip for begun in talk.events(CaptureBegun)] == tips
         assert {opened.level for opened in talk.events(SessionOpened)} == {"B"}
-        assert "few compactions and no branches" in talk.page
+        assert "a compaction you start or a change of branch is noticed at your next prompt" in talk.page
 
 
 # -- a crash in between ----------------------------------------------------------
