@@ -14,7 +14,7 @@ from tests.fakes.scripted_model import Request, ScriptedModel
 from tests.fakes.story import Story, Turn, briefs_in, is_brief
 from tests.fakes.tau_process import TauProcess
 
-pytestmark = pytest.mark.timeout(300)  # four Tau processes are played before the first test
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # four Tau processes are played before the first test
 
 PLANTED = {
     "objective": "keep the lamp of Ar-Men lit through the winter",
