@@ -89,7 +89,7 @@ class AnnouncedSession(Session):
             if ledger is None:
                 return
             view = await self.desk.source.view(anchor)
-            chosen = choose([message.entry_id for message in view.public], ledger.trails, ledger.current)
+            chosen = choose(view.path, ledger.trails, ledger.current)
             if not isinstance(chosen, Stay) or chosen.branch != ledger.current:
                 with self._guarded():
                     await ledger.apply(Request(reason="left-branch"), tip=None)
