@@ -84,6 +84,10 @@ class Lived:
         assert await self.serving.owner.drain(BOUND)
         assert await self.ours.runner.drained(BOUND)
 
+    async def begun(self) -> None:
+        """Wait until the start of the session that is open now was taken in."""
+        await until(lambda: self.ours.begun, "the start of a session")
+
     async def alone(self) -> None:
         """Wait until every session that was left has let go, and then as `settle` does."""
         await self.settle()

@@ -155,8 +155,10 @@ async def _reload(walk: Walk) -> None:
 async def _new_and_resume(walk: Walk) -> None:
     first = walk.one.session_id
     await walk.one.live.tau.new_session()
+    await walk.one.begun()
     await walk.prompt("elsewhere")
     await walk.one.live.tau.resume(first)
+    await walk.one.begun()  # else the start may find the prompt that follows, and tell of it before its answer
     await walk.prompt()
 
 
