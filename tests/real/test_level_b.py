@@ -15,6 +15,8 @@ from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.story import Story
 from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, crossed, knows_all, worked
 
+pytestmark = pytest.mark.long  # stock Tau's boundaries one by one are in test_boundaries.py
+
 
 @pytest.fixture
 def model() -> Generator[ScriptedModel]:

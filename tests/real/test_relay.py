@@ -178,6 +178,7 @@ def test_it_looks_into_the_journal_before_it_passes_a_write_on(host: Host, tmp_p
     ]
 
 
+@pytest.mark.long
 def test_in_front_of_the_real_server_a_note_exists_while_its_answer_is_held(tmp_path: Path) -> None:
     memory = BasicMemoryHome(tmp_path / "memory")
     host = Host(tmp_path, COMMAND, *ARGS, environment=memory.environment())
