@@ -23,6 +23,7 @@ from continuity.shell.clock import SystemClock
 from continuity.shell.config import Loaded
 from continuity.shell.desk import Desk
 from continuity.shell.erasing import Erasure, Rule, tidy
+from continuity.shell.interrupting import interruptible
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
@@ -214,10 +215,10 @@ class Resident:
         return SessionModel(self.models, own.using(provider, model))
 
     async def quit(self, seconds: float) -> None:
-        """End everything: what is owed within `seconds`, then the server and every task, whatever happened."""
+        """End everything: what is owed within `seconds` and until Ctrl-C, then the server and every task, whatever happened."""
         sessions = [session for session in self.sessions.values() if not session.runner.closed]
         try:
-            with anyio.move_on_after(seconds):
+            with anyio.move_on_after(seconds) as wait, interruptible(wait.cancel):
                 async with anyio.create_task_group() as group:
                     for session in sessions:
                         group.start_soon(session.ending, seconds)
