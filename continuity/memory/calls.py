@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Protocol
 
@@ -13,6 +13,9 @@ type Json = bool | int | float | str | Sequence[Json] | Mapping[str, Json] | Non
 type Object = Mapping[str, Json]
 type Schema = Mapping[str, object]
 """A JSON Schema. Not `Object`: msgspec reads no recursive type, and the inventory is read by it."""
+
+type Progress = Callable[[float, float | None, str | None], None]
+"""Hears of a call under way: how far it is, of how much, and in the server's words. It extends no bound."""
 
 
 class Ticket:
@@ -61,7 +64,13 @@ class Caller(Protocol):
     """Whoever can make a tool call once: a connection, or what stands for one."""
 
     async def call_tool(
-        self, name: str, arguments: Object, seconds: float, *, ticket: Ticket | None = None
+        self,
+        name: str,
+        arguments: Object,
+        seconds: float,
+        *,
+        ticket: Ticket | None = None,
+        progress: Progress | None = None,
     ) -> Answer: ...
 
 

@@ -7,6 +7,7 @@ would list tools in the middle of a call, and drop an answer it finds invalid.
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Mapping
@@ -16,12 +17,13 @@ from typing import Annotated, cast
 import anyio
 import mcp_types
 from mcp import ClientSession, MCPError
+from mcp.shared.dispatcher import CallOptions
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from continuity.memory import transport
-from continuity.memory.calls import TICKET, Answer, Object, Schema, Ticket
+from continuity.memory.calls import TICKET, Answer, Object, Progress, Schema, Ticket
 from continuity.memory.errors import (
     AnswerUnreadable,
     CallFailed,
@@ -82,8 +84,8 @@ class MemoryConnection:
         self.id = ConnectionId(secrets.token_hex(16))
         self.server = clean(greeting.server_info.name, 200)
         self.version = clean(greeting.server_info.version, 200)
-        self.tools_changed = False
-        """The server said that its tools are others now."""
+        self.tools_changed = anyio.Event()
+        """Set when the server said that its tools are others now; `list_tools` begins with a new one."""
         self.stalled = False
         """The last call that ended did so at its bound. If one made after that does too, the server is given up as stuck."""
         self._server = server
@@ -104,7 +106,24 @@ class MemoryConnection:
         """Return when the server can no longer be talked to."""
         await self._server.lost.wait()
 
-    async def call_tool(self, name: str, arguments: Object, seconds: float, *, ticket: Ticket | None = None) -> Answer:
+    async def give_up_headless(self, seconds: float) -> None:
+        """Once what was started has ended, talk on only if something answers within `seconds`.
+
+        What a server started itself may hold its pipes open after it; but what was started may also have been a wrapper.
+        """
+        await self._server.headless()
+        if not await self.responds(seconds):
+            self._server.give_up()
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Object,
+        seconds: float,
+        *,
+        ticket: Ticket | None = None,
+        progress: Progress | None = None,
+    ) -> Answer:
         """Make one call, once, and return its answer; `seconds` covers all of it.
 
         Cancelling it tells the server, leaves the session usable, and leaves
@@ -117,9 +136,12 @@ class MemoryConnection:
             CallRejected: The server answered with a protocol error.
             CallFailed: The arguments are no JSON; not sent.
         """
-        raw = await self._request(
-            "tools/call", {"name": name, "arguments": dict(arguments)}, seconds, ticket or Ticket()
-        )
+        try:
+            json.dumps(arguments, allow_nan=False)  # the SDK would send null in the place of what is no JSON
+        except ValueError as error:
+            raise CallFailed("arguments-unencodable", sent=False) from error
+        params: Object = {"name": name, "arguments": dict(arguments)}
+        raw = await self._request("tools/call", params, seconds, ticket or Ticket(), progress)
         self.stalled = False
         answer = _answer(raw)
         if not answer.is_error and not self._as_declared(name, answer):
@@ -146,11 +168,11 @@ class MemoryConnection:
         Raises:
             CallFailed: The first page could not be had.
         """
+        self.tools_changed = anyio.Event()
         tools: list[ListedTool] = []
         notices: list[str] = []
         complete = await self._pages(anyio.current_time() + seconds, tools, notices)
         self._output_schemas = {t.name: t.output_schema for t in tools if t.output_schema is not None}
-        self.tools_changed = False
         return Inventory(
             server=self.server, version=self.version, tools=tuple(tools), complete=complete, notices=tuple(notices)
         )
@@ -184,14 +206,18 @@ class MemoryConnection:
         except ValidationError as error:
             raise AnswerUnreadable("answer-invalid", sent=True) from error
 
-    async def _request(self, method: str, params: Object, seconds: float, ticket: Ticket) -> Mapping[str, JsonValue]:
+    async def _request(
+        self, method: str, params: Object, seconds: float, ticket: Ticket, progress: Progress | None = None
+    ) -> Mapping[str, JsonValue]:
         if self.lost:
             raise ConnectionLost("connection-lost", sent=False)
+        options = None if progress is None else _heard_by(progress)
         noise, stuck = self._server.unreadable_count, self.stalled
         token = TICKET.set(ticket)
         try:
             with anyio.fail_after(max(seconds, 0)):
-                return cast("Mapping[str, JsonValue]", await self._dispatcher.send_raw_request(method, params))
+                answered = await self._dispatcher.send_raw_request(method, params, options)
+                return cast("Mapping[str, JsonValue]", answered)
         except TimeoutError as error:
             self.stalled = True
             failure = self._no_answer(ticket, noise)
@@ -221,10 +247,19 @@ class MemoryConnection:
     async def heard(self, message: object) -> None:
         """Take note of what the server says unasked."""
         if isinstance(message, mcp_types.ToolListChangedNotification):
-            self.tools_changed = True
+            self.tools_changed.set()
 
     def leave(self) -> None:
         self._leaving = True
+
+
+def _heard_by(listener: Progress) -> CallOptions:
+    """Ask the server to tell of its progress; what the SDK hands over is passed on at once."""
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        listener(progress, total, message)
+
+    return {"on_progress": told}
 
 
 def _answer(raw: Mapping[str, JsonValue]) -> Answer:

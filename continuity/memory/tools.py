@@ -7,17 +7,19 @@ outcome is unknown.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeGuard, cast
 
 import msgspec
 from msgspec.structs import replace
 
-from continuity.memory.calls import Answer, Caller, Json, Object, Schema, Ticket, parsed, payload
+from continuity.memory.calls import Answer, Caller, Json, Object, Progress, Schema, Ticket, parsed, payload
 from continuity.memory.errors import CallFailed, CallRejected
 from continuity.memory.inventory import ListedTool
+from journal.codec import clean
 from journal.events.writes import Outcome
 
 PREFIX = "bm_"
@@ -27,6 +29,7 @@ _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
 _LOOK = "Read the note before repeating anything."
 _LONGEST_INLINE = 2000
 """Characters of another block's data shown to the model; the rest is in the details. Base64 tells it nothing."""
+_LONGEST_PROGRESS = 200
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,27 +87,28 @@ def bridge(tools: Iterable[ListedTool], *, allow: Collection[str] | None = None,
     `allow` holds the server's names, or ours; None allows all. Names depend on
     the set of tools, not on its order.
     """
-    specs: dict[str, ToolSpec] = {}
+    specs: list[ToolSpec] = []
     left_out: list[str] = []
     wanted = None if allow is None else {name.removeprefix(PREFIX) for name in allow} | set(allow)
     offered = list(tools)
+    chosen = _names([(tool.name, nth) for nth, tool in _counted(offered)], taken)
     for nth, tool in _counted(offered):
         if wanted is not None and tool.name not in wanted:
             continue
-        if tool.schema is None or tool.schema.get("type") != "object":
+        if not _offerable(tool.schema):
             left_out.append(tool.name)
             continue
-        name = _name(tool.name, nth, taken)
-        specs[name] = ToolSpec(
-            name=name,
+        spec = ToolSpec(
+            name=chosen[tool.name, nth],
             original=tool.name,
             description=tool.description,
             schema=tool.schema,
             mutating=tool.read_only is not True,
         )
+        specs.append(spec)
     names = {tool.name for tool in offered}
     return Bridge(
-        tools=tuple(specs.values()),
+        tools=tuple(specs),
         left_out=tuple(left_out),
         unknown=tuple(sorted(n for n in allow or () if n not in names and n.removeprefix(PREFIX) not in names)),
     )
@@ -119,21 +123,59 @@ def _counted(tools: Iterable[ListedTool]) -> Iterator[tuple[int, ListedTool]]:
         yield nth, tool
 
 
-def _name(original: str, nth: int, taken: Collection[str]) -> str:
-    """A name that had to be changed ends in a digest of the original, so that no two originals can meet in one name."""
-    plain = PREFIX + original
-    if nth == 0 and _ALLOWED.fullmatch(plain) and plain not in taken:
-        return plain
-    mark = hashlib.sha256(f"{original}\0{nth}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{_NOT_ALLOWED.sub('_', plain)[: LONGEST_NAME - 9]}_{mark}"
+def _offerable(schema: Schema | None) -> TypeGuard[Schema]:
+    """Whether a provider takes it: one schema it refuses would cost the whole request, with every other tool in it."""
+    if schema is None or schema.get("type") != "object":
+        return False
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, Mapping) or not isinstance(required, list):
+        return False
+    each = cast("Mapping[str, object]", properties).values()
+    sound = all(isinstance(value, Mapping | bool) for value in each)
+    return sound and all(isinstance(name, str) for name in cast("list[object]", required)) and _is_json(schema)
+
+
+def _is_json(schema: Schema) -> bool:
+    """A number beyond all bounds is read as infinity, and then is no JSON any more."""
+    try:
+        json.dumps(schema, allow_nan=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _names(wanted: Sequence[tuple[str, int]], taken: Collection[str]) -> dict[tuple[str, int], str]:
+    """Choose the name of each tool; names that can stay are given first, so that no changed one takes them away."""
+    plain = {(original, 0): PREFIX + original for original, nth in wanted if nth == 0}
+    chosen = {key: name for key, name in plain.items() if _ALLOWED.fullmatch(name) and name not in taken}
+    used = {*chosen.values(), *taken}
+    for original, nth in sorted(set(wanted) - set(chosen)):
+        name = next(name for name in _changed(original, nth) if name not in used)
+        chosen[original, nth] = name
+        used.add(name)
+    return chosen
+
+
+def _changed(original: str, nth: int) -> Iterator[str]:
+    """Names that end in a digest of the original, so that two originals meet in one only if somebody made them to."""
+    stem = _NOT_ALLOWED.sub("_", PREFIX + original)[: LONGEST_NAME - 9]
+    for more in itertools.count():
+        told = f"{original}\0{nth}" + (f"\0{more}" if more else "")
+        yield f"{stem}_{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 async def call(
-    caller: Caller, spec: ToolSpec, arguments: Object, seconds: float, *, ticket: Ticket | None = None
+    caller: Caller,
+    spec: ToolSpec,
+    arguments: Object,
+    seconds: float,
+    *,
+    ticket: Ticket | None = None,
+    progress: Progress | None = None,
 ) -> Bridged:
     """Forward one call, once. Every failure is a reply; only cancellation passes through, and `ticket` tells what it left."""
     try:
-        answer = await caller.call_tool(spec.original, arguments, seconds, ticket=ticket)
+        answer = await caller.call_tool(spec.original, arguments, seconds, ticket=ticket, progress=progress)
     except CallFailed as error:
         outcome: Outcome = "unknown" if error.sent else "not-sent"
         return Bridged(failure_reply(spec, error), outcome, error.code)
@@ -165,6 +207,12 @@ def _failed_outcome(answer: Answer) -> tuple[Outcome, str]:
     if isinstance(code, str) and code in REFUSALS:
         return "refused", code
     return "unknown", ALREADY_EXISTS if code == ALREADY_EXISTS else "error-unknown"
+
+
+def progress_text(done: float, total: float | None, message: str | None) -> str:
+    """Return what a person is shown of a call under way."""
+    count = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+    return clean(f"{count}: {message}" if message else count, _LONGEST_PROGRESS)
 
 
 def failure_reply(spec: ToolSpec, error: CallFailed) -> ToolReply:
@@ -239,8 +287,17 @@ def _shortened(value: Json) -> Json:
 
 
 def _said_already(answer: Answer) -> bool:
-    """FastMCP wraps what is no object, so the text may be the JSON of the whole or of what is wrapped."""
-    return any(parsed(text) in (answer.structured, payload(answer)) for text in answer.texts)
+    """FastMCP wraps what is no object, so the text may be the JSON of the whole or of what is wrapped, or a wrapped text.
+
+    Compared as JSON: to Python, true and 1 are equal.
+    """
+    wrapped = payload(answer)
+    said = {_canonical(answer.structured), _canonical(wrapped)}
+    return any(text == wrapped or _canonical(parsed(text)) in said for text in answer.texts)
+
+
+def _canonical(value: Json) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _json(value: Json) -> str:

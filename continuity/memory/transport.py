@@ -35,6 +35,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 _CHUNK_BYTES = 256 * 1024
 _POLL_SECONDS = 0.02
+_WATCH_SECONDS = 0.5
 _LAST_WORDS_SECONDS = 0.5
 """A server that stopped listening may have answered just before; its output is read a little longer."""
 
@@ -144,6 +145,11 @@ class ServerProcess:
     @property
     def returncode(self) -> int | None:
         return self._popen.poll()
+
+    async def headless(self) -> None:
+        """Return when what was started has ended; what it started itself may go on, and may hold the pipes open."""
+        while self.returncode is None:  # noqa: ASYNC110 -- nothing that works everywhere tells of a child's end
+            await anyio.sleep(_WATCH_SECONDS)
 
     async def read(self) -> None:
         """Deliver the server's messages until its output ends; go on reading when nobody wants them."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 
 from continuity.commands import CommandRejected, Observe
-from continuity.memory.calls import Object, Ticket
+from continuity.memory.calls import Object, Progress, Ticket
 from continuity.memory.tools import Bridged, TextBlock, ToolReply, ToolSpec, call
 from continuity.privacy import cut_point, mask_words
 from continuity.shell.desk import Desk, kept
@@ -35,6 +35,7 @@ class Call(NamedTuple):
     arguments: Object
     ticket: Ticket
     seconds: float
+    progress: Progress | None = None
 
 
 async def forward(
@@ -54,7 +55,8 @@ async def forward(
 
     async def made() -> Bridged:
         left = deadline - anyio.current_time()
-        return await call(connection, spec, wanted.arguments, left, ticket=wanted.ticket)
+        ticket, progress = wanted.ticket, wanted.progress
+        return await call(connection, spec, wanted.arguments, left, ticket=ticket, progress=progress)
 
     if not spec.mutating:
         return (await made()).reply

@@ -4,7 +4,7 @@ Run as `python memory_server.py FOLDER`. In FOLDER it keeps `notes.json`, append
 before each request reads `faults.json`, which a test may rewrite at any time through `FakeMemory`:
 
     initialize   "hang" | "garbage" | "exit" | "reject"
-    tools        {"pages": [[tool, ...], ...], "repeat": bool, "endless": bool, "broken_after": int}
+    tools        {"pages": [[tool, ...], ...], "repeat": bool, "endless": bool, "broken_after": int, "silent": bool}
     stubborn     true: ignores end of input and TERM
     <tool name>  a list of steps carried out in order, `store` among them (without it nothing is stored):
                  "store" "hold" "turn" "silent" "exit" "garbage" "wrong-id" "truncated" "empty" "invalid" "text"
@@ -12,6 +12,8 @@ before each request reads `faults.json`, which a test may rewrite at any time th
                  {"hold": name} (waits for `release(name)`)
                  {"error": text} {"code": code} {"sleep": seconds} {"store": body} (another body than it was given)
                  "wedge" (this server answers nothing from here on; the next one does)
+                 {"progress": [done, total, message]} {"result": result} "changed" (its tools are others now)
+                 {"ask": method} (of its client; what comes back is logged as "answer")
     projects     what list_memory_projects tells instead of the one there is
     index        "lag" (search finds nothing) | "required" (search answers with plain text)
                  | "hidden" (reads find nothing either, though writes meet what is there)
@@ -39,6 +41,10 @@ type Record = dict[str, Any]
 WRITE: Record = {"name": "write_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}}
 WRAPPED = {"type": "object", "properties": {"result": {"type": "object"}}, "required": ["result"]}
 READ: Record = {"name": "read_note", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+ASKED: Record = {
+    "sampling/createMessage": {"messages": [], "maxTokens": 1},
+    "elicitation/create": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}},
+}
 READS = ("search_notes", "build_context", "recent_activity", "list_memory_projects")
 TOOLS: list[Record] = [
     WRITE | {"outputSchema": WRAPPED},
@@ -134,6 +140,7 @@ class Server:
         self.fake = FakeMemory(folder)
         self.lock = threading.Lock()
         self.wedged = False
+        self.tokens: dict[int, Any] = {}
 
     def faults(self) -> Record:
         found: Record = _read_json(self.fake.folder / "faults.json", {})
@@ -144,8 +151,8 @@ class Server:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for line in sys.stdin.buffer:
             request = json.loads(line)
-            self.log(request)
-            if "id" in request and not self.wedged:
+            self.log({"method": "answer", "params": request} if "method" not in request else request)
+            if "id" in request and "method" in request and not self.wedged:
                 threading.Thread(target=self.answer, args=(request,), daemon=True).start()
         while self.faults().get("stubborn"):
             time.sleep(0.05)
@@ -191,6 +198,8 @@ class Server:
 
     def list_tools(self, number: int, cursor: str | None) -> None:
         plan: Record = self.faults().get("tools") or {}
+        if plan.get("silent"):
+            return
         pages: list[list[Record]] = plan.get("pages") or [TOOLS]
         index = int(cursor or 0)
         if index and index == plan.get("broken_after"):
@@ -206,6 +215,8 @@ class Server:
     def call(self, number: int, params: Record) -> None:
         name = params["name"]
         arguments: Record = params.get("arguments") or {}
+        meta: Record = params.get("_meta") or {}
+        self.tokens[number] = meta.get("progressToken")
         only: list[str] | None = self.faults().get("only")
         if only is not None and arguments.get("project", only[0]) not in only:
             unknown = _text(f"Project not found: '{arguments['project']}'. Ask somebody who knows.")
@@ -236,6 +247,18 @@ class Server:
                 return False
             case {"sleep": seconds}:
                 time.sleep(seconds)
+                return False
+            case {"progress": _} if self.tokens[number] is None:
+                return False  # nobody asked to be told
+            case {"progress": [done, total, message]}:
+                told = {"progressToken": self.tokens[number], "progress": done, "total": total, "message": message}
+                self.send({"method": "notifications/progress", "params": told})
+                return False
+            case {"ask": method}:
+                self.send({"id": f"ask-{method}", "method": method, "params": ASKED.get(method, {})})
+                return False
+            case "changed":
+                self.send({"method": "notifications/tools/list_changed"})
                 return False
             case "exit":
                 os._exit(9)
@@ -373,6 +396,8 @@ def spoiled(step: Any, number: int, arguments: Record) -> str:
             answer |= {"result": {"content": [_text("Failed to write: disk full")]}}
         case {"error": text}:
             answer |= {"result": {"content": [_text(text)], "isError": True}}
+        case {"result": result}:
+            answer |= {"result": result}
         case {"code": code}:
             conflict = json.dumps({"action": "conflict", "error": code, "file_path": _path(arguments)})
             answer |= {"result": {"content": [_text(conflict)], "isError": True}}

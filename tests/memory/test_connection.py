@@ -78,10 +78,11 @@ async def test_leaving_ends_the_calls_under_way(fake: FakeMemory, reach: Reach) 
     assert [(type(error), error.sent) for error in lost] == [(ConnectionLost, True)]
 
 
-async def test_arguments_that_are_no_json_are_not_sent(fake: FakeMemory, reach: Reach) -> None:
+@pytest.mark.parametrize("value", ["\ud800", float("nan"), {"deep": [float("inf")]}], ids=["half", "nan", "infinity"])
+async def test_arguments_that_are_no_json_are_not_sent(fake: FakeMemory, reach: Reach, value: Json) -> None:
     async with reach() as connection:
         with pytest.raises(CallFailed) as failed:
-            await connection.call_tool("write_note", {"content": "\ud800"}, 5)
+            await connection.call_tool("write_note", {"content": value}, 5)
         assert (failed.value.code, failed.value.sent) == ("arguments-unencodable", False)
         await connection.call_tool("read_note", READ, 5)
     assert fake.calls()["write_note"] == 0

@@ -47,14 +47,59 @@ def test_names_that_meet_after_cleaning_stay_apart_in_any_order() -> None:
     assert len(set(one.values())) == 4
 
 
+def test_no_name_takes_another_tools_place_however_it_was_chosen() -> None:
+    changed = bridge([tool("a.b")]).tools[0].name
+    names = ["a.b", changed.removeprefix("bm_")]
+    for order in (names, names[::-1]):
+        chosen = {spec.original: spec.name for spec in bridge([tool(n) for n in order], taken={"bm_" + "x"}).tools}
+        assert chosen[names[1]] == changed
+        assert chosen["a.b"] not in (changed, "bm_x")
+        assert len(chosen) == 2
+
+
+def test_tools_of_one_name_are_all_offered_and_all_forwarded_to_it() -> None:
+    offered = bridge([tool("look"), tool("look"), tool("look")]).tools
+    assert len({spec.name for spec in offered}) == 3
+    assert [spec.original for spec in offered] == ["look"] * 3
+    assert offered[0].name == "bm_look"
+
+
+def test_names_are_the_same_whatever_a_person_allows() -> None:
+    tools_ = [tool("a.b"), tool("a/b"), tool("c" * 80)]
+    every = {spec.original: spec.name for spec in bridge(tools_).tools}
+    for name, chosen in every.items():
+        assert [spec.name for spec in bridge(tools_, allow={name}).tools] == [chosen]
+
+
+def test_names_that_are_equal_when_cut_stay_apart() -> None:
+    offered = bridge([tool("n" * 80 + "1"), tool("n" * 80 + "2"), tool("n" * 61), tool("n" * 62)]).tools
+    assert len({spec.name for spec in offered}) == 4
+    assert offered[2].name == "bm_" + "n" * 61
+    assert all(len(spec.name) <= 64 for spec in offered)
+
+
 def test_a_name_the_host_has_taken_is_another_of_the_same_tool() -> None:
     offered = bridge([tool("status")], taken={"bm_status"})
     assert offered.tools[0].original == "status"
     assert offered.tools[0].name.startswith("bm_status_")
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"type": "array"}, {"type": ["object", "null"]}, {"anyOf": []}])
-def test_only_a_tool_without_an_object_schema_is_left_out_by_name(schema: Mapping[str, Json] | None) -> None:
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        {},
+        {"type": "array"},
+        {"type": ["object", "null"]},
+        {"anyOf": []},
+        {"type": "object", "properties": []},
+        {"type": "object", "properties": {"a": "string"}},
+        {"type": "object", "required": "a"},
+        {"type": "object", "required": [1]},
+        {"type": "object", "properties": {"a": {"maximum": float("inf")}}},
+    ],
+)
+def test_only_a_tool_whose_schema_no_provider_accepts_is_left_out_by_name(schema: Mapping[str, Json] | None) -> None:
     offered = bridge([tool("odd", schema), tool("good")])
     assert offered.left_out == ("odd",)
     assert [spec.original for spec in offered.tools] == ["good"]
@@ -67,7 +112,11 @@ def test_a_schema_passes_untouched() -> None:
             "free": {"type": "object"},
             "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
             "any": {},
+            "whatever": True,
+            "one": {"$ref": "#/$defs/n"},
         },
+        "required": ["any"],
+        "additionalProperties": {"oneOf": [{"$ref": "#/$defs/n"}, {"type": ["string", "null"]}]},
         "$defs": {"n": {"type": "integer"}},
     }
     assert bridge([tool("t", schema)]).tools[0].schema == schema
@@ -103,7 +152,13 @@ def test_long_data_of_another_block_is_cut_for_the_model_and_kept_in_the_details
 
 @pytest.mark.parametrize(
     ("structured", "text"),
-    [({"result": {"a": 1}}, '{"a": 1}'), ({"a": 1}, '{ "a":1 }'), ({"result": "plain"}, "plain")],
+    [
+        ({"result": {"a": 1, "b": 2}}, '{"b": 2, "a": 1}'),
+        ({"a": 1}, '{ "a":1 }'),
+        ({"result": "plain"}, "plain"),
+        ({"result": "1"}, "1"),
+        ({"result": '{"a": 1}'}, '{"a": 1}'),
+    ],
 )
 def test_structured_content_a_text_block_says_already_is_not_said_twice(structured: Json, text: str) -> None:
     reply = convert_result(Answer(blocks=({"type": "text", "text": text},), structured=structured))
@@ -111,9 +166,19 @@ def test_structured_content_a_text_block_says_already_is_not_said_twice(structur
     assert reply.details == {"structured_content": structured}
 
 
-def test_structured_content_of_its_own_is_shown() -> None:
-    reply = convert_result(Answer(blocks=({"type": "text", "text": "1 note"},), structured={"a": 1}))
-    assert reply.blocks == (TextBlock("1 note"), TextBlock('{"a": 1}'))
+@pytest.mark.parametrize(("text", "structured"), [("1 note", '{"a": 1}'), ("1", '{"result": true}')])
+def test_structured_content_of_its_own_is_shown(text: str, structured: str) -> None:
+    reply = convert_result(Answer(blocks=({"type": "text", "text": text},), structured=json.loads(structured)))
+    assert reply.blocks == (TextBlock(text), TextBlock(structured))
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [((3, None, None), "3"), ((0.5, 1.0, "re-reading"), "0.5 of 1: re-reading"), ((1, None, "x" * 999), None)],
+)
+def test_progress_is_told_in_a_line(told: tuple[float, float | None, str | None], text: str | None) -> None:
+    said = tools.progress_text(*told)
+    assert said == text if text is not None else len(said) == 200
 
 
 @pytest.mark.parametrize(

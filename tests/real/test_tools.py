@@ -7,12 +7,13 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tau_agent.events import ToolExecutionUpdateEvent
 from tau_agent.messages import ImageContent, ToolResultMessage
 from tau_coding.extensions import ExtensionAPI
 
 from continuity.memory.tools import ImageBlock, TextBlock, ToolReply, ToolSpec
 from continuity.tau.entries import Json
-from continuity.tau.host.tools import ToolRun, register_tool
+from continuity.tau.host.tools import MOST_UPDATES, ToolRun, register_tool
 from tests.fakes.scripted_model import KEY_ENV, Body, Reply, ScriptedModel, default_answer, messages_of, purpose_of
 from tests.fakes.tau_home import TauHome, make_tau_home
 from tests.fakes.tau_session import live_session
@@ -45,6 +46,7 @@ class Tool:
     def __init__(self, reply: ToolReply | Exception | None) -> None:
         self.reply = reply
         """None: never answers."""
+        self.progress = 0
         self.asked: list[Mapping[str, Json]] = []
         self.started = anyio.Event()
         self.cancelled = False
@@ -54,6 +56,8 @@ class Tool:
 
     async def handle(self, arguments: Mapping[str, Json], run: ToolRun) -> ToolReply:
         self.asked.append(arguments)
+        for done in range(self.progress):
+            run.progressed(done, None, "on the way")
         run.if_aborted = lambda: ToolReply(blocks=(TextBlock("outcome unknown"),), is_error=True, details={})
         self.started.set()
         try:
@@ -87,6 +91,25 @@ async def test_text_images_and_details_arrive(home: TauHome, model: ScriptedMode
     assert isinstance(result.content[1], ImageContent)
     offered = str(model.requests_for("agent")[0].body["tools"])
     assert str(SCHEMA["properties"]) in offered
+
+
+async def test_progress_is_shown_by_the_hosts_own_updates_and_is_no_part_of_the_answer(home: TauHome) -> None:
+    tool = Tool(ToolReply(blocks=(TextBlock("seen"),), is_error=False, details={}))
+    tool.progress = 3
+    async with live_session(home, tool.setup) as live:
+        events = await live.prompt("use it")
+        result = next(message for message in live.tau.messages if isinstance(message, ToolResultMessage))
+    told = [event.partial_result.text for event in events if isinstance(event, ToolExecutionUpdateEvent)]
+    assert told == ["0: on the way", "1: on the way", "2: on the way"]
+    assert result.text == "seen"
+
+
+async def test_a_talkative_server_is_not_listened_to_without_end(home: TauHome) -> None:
+    tool = Tool(ToolReply(blocks=(TextBlock("seen"),), is_error=False, details={}))
+    tool.progress = 1000
+    async with live_session(home, tool.setup) as live:
+        events = await live.prompt("use it")
+    assert sum(isinstance(event, ToolExecutionUpdateEvent) for event in events) == MOST_UPDATES
 
 
 async def test_an_error_stays_an_error(home: TauHome) -> None:

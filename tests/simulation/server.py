@@ -18,7 +18,7 @@ from typing import Literal, cast
 
 import anyio
 
-from continuity.memory.calls import Answer, Json, Object, Ticket
+from continuity.memory.calls import Answer, Json, Object, Progress, Ticket
 from continuity.memory.errors import (
     AnswerUnreadable,
     CallFailed,
@@ -275,7 +275,15 @@ class Connection:
         await turn(self._memory.world, self._actor, "call tools/list")
         return Inventory(server=self.server, version=self.version, tools=())
 
-    async def call_tool(self, name: str, arguments: Object, seconds: float, *, ticket: Ticket | None = None) -> Answer:
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Object,
+        seconds: float,
+        *,
+        ticket: Ticket | None = None,
+        progress: Progress | None = None,
+    ) -> Answer:
         world, ticket = self._memory.world, ticket or Ticket()
         await turn(world, self._actor, f"call {name}")
         if self.lost or world.strikes("unsent") or ticket.withdrawn:

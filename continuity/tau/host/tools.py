@@ -11,11 +11,13 @@ from tau_agent.messages import ImageContent, TextContent
 from tau_agent.tools import AgentTool, AgentToolResult, ToolCancellationToken, ToolUpdateCallback
 from tau_agent.types import JSONValue
 
-from continuity.memory.tools import ImageBlock, TextBlock, ToolReply, ToolSpec
+from continuity.memory.tools import ImageBlock, TextBlock, ToolReply, ToolSpec, progress_text
 from continuity.tau.entries import Json
 from continuity.tau.host import Tau
 
 _POLL_SECONDS = 0.05
+MOST_UPDATES = 100
+"""Of one call."""
 
 
 def _aborted() -> ToolReply:
@@ -28,6 +30,15 @@ class ToolRun:
 
     if_aborted: Callable[[], ToolReply] = _aborted
     """What to answer when Tau wishes the call to end: only the handler knows what was already sent."""
+    on_update: ToolUpdateCallback | None = None
+    told: int = 0
+
+    def progressed(self, done: float, total: float | None, message: str | None) -> None:
+        """Show how far the call is. Stock Tau gathers all of it until the call ends, so a talkative server is cut off."""
+        if self.on_update is None or self.told >= MOST_UPDATES:
+            return
+        self.told += 1
+        self.on_update(AgentToolResult(content=[TextContent(text=progress_text(done, total, message))]))
 
 
 type ToolHandler = Callable[[Mapping[str, Json], ToolRun], Awaitable[ToolReply]]
@@ -51,8 +62,8 @@ def register_tool(tau: Tau, spec: ToolSpec, handler: ToolHandler) -> None:
         signal: ToolCancellationToken | None = None,
         on_update: ToolUpdateCallback | None = None,
     ) -> AgentToolResult:
-        del tool_call_id, on_update
-        reply = await _until_aborted(handler, arguments, signal)
+        del tool_call_id
+        reply = await _until_aborted(handler, arguments, signal, ToolRun(on_update=on_update))
         if reply.is_error:
             raise ToolFailed(_text_of(reply))
         details = cast("dict[str, JSONValue]", dict(reply.details)) if reply.details else None
@@ -70,9 +81,8 @@ def register_tool(tau: Tau, spec: ToolSpec, handler: ToolHandler) -> None:
 
 
 async def _until_aborted(
-    handler: ToolHandler, arguments: Mapping[str, Json], signal: ToolCancellationToken | None
+    handler: ToolHandler, arguments: Mapping[str, Json], signal: ToolCancellationToken | None, run: ToolRun
 ) -> ToolReply:
-    run = ToolRun()
     if signal is None:
         return await handler(arguments, run)
     outcome: ToolReply | Exception | None = None
