@@ -160,26 +160,34 @@ class Timeline:
     """What each boundary of a session left in its journal and asked of the model, in the order of the boundaries."""
 
     def __init__(self, one: Lived, model: ScriptedModel) -> None:
-        self._one = one
+        self.one = one
         self._model = model
         self.lines: list[str] = []
+        self.events: list[Event] = []
+        """What was recorded since `begin`, in the order of each branch."""
         self._asked = 0
         self._paths: list[Path] = []
         self._seen: Counter[tuple[Path, BranchId]] = Counter()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew: what was before is not told."""
         self.read("what was before")
-        self.lines.clear()
+        self.lines, self.events = [], []
 
     async def note(self, boundary: str) -> None:
         """Wait until `boundary` has had its effects, and take them down."""
-        await self._one.alone()
+        await self.one.alone()
         self.read(boundary)
 
     def read(self, boundary: str) -> None:
         """Take down what is on disk since the boundary before."""
         self.lines.append(f"== {boundary}")
-        self._paths += [path for path in self._one.scene.home.journals() if path not in self._paths]
+        self._paths += [path for path in self.one.scene.home.journals() if path not in self._paths]
         for number, path in enumerate(self._paths, start=1):
-            rows = sorted(self._new(path), key=lambda row: _lane(row.event))
+            new = list(self._new(path))
+            self.events += [row.event for row in new]
+            rows = sorted(new, key=lambda row: _lane(row.event))
             where = f"{number}/" if number > 1 else ""
             self.lines += [f"{_lane(row.event):8} {where}{row.branch} {_sentence(row.event)}" for row in rows]
         asked = Counter(request.purpose for request in self._model.requests[self._asked :])

@@ -24,6 +24,10 @@ class Opened(NamedTuple):
     on_the_loop: bool
     """In the main thread, where everything else waits meanwhile."""
 
+    @property
+    def by_us(self) -> bool:
+        return self.by.split(".")[0] in _OURS
+
 
 _seen: list[Opened] | None = None
 _hooked = False
@@ -46,7 +50,7 @@ def opened_files() -> Generator[list[Opened]]:
 
 def opened_by_us(found: list[Opened], suffix: str) -> list[Opened]:
     """Return the openings by our code of files whose name ends with `suffix`."""
-    return [each for each in found if each.name.endswith(suffix) and each.by.split(".")[0] in _OURS]
+    return [each for each in found if each.name.endswith(suffix) and each.by_us]
 
 
 def _audit(event: str, arguments: tuple[object, ...]) -> None:

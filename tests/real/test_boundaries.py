@@ -16,16 +16,15 @@ from tau_coding.provider_runtime import create_model_provider
 
 from continuity.evolve import fold
 from continuity.tau.entries import BRIEF_TYPE
-from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, CompactionNoticed, SessionOpened, WriteAnswered
+from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, SessionOpened, WriteAnswered
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, briefs, lived, sound
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
-from tests.fakes.story import Story, Turn, briefs_in
+from tests.fakes.story import Story, Turn
 from tests.fakes.tau_process import tau_print
-from tests.shell.rig import BOUND, names, recorded, until
+from tests.shell.rig import BOUND, recorded, until
 
-LONG = "x" * 50_000
 TURNS = (
     Turn("Objective: keep the lamp lit", "Decision: oil, because there is no wind"),
     Turn("What next?", "Next: mend the foghorn"),
@@ -36,52 +35,6 @@ TURNS = (
 def model() -> Generator[ScriptedModel]:
     with ScriptedModel(Story(TURNS)) as scripted:
         yield scripted
-
-
-async def test_a_whole_life_leaves_its_timeline_and_a_sound_journal(scene: FakeScenario) -> None:
-    async with lived(scene) as one:
-        await one.saved(TURNS[0].prompt)
-        await one.prompt(LONG)
-        await one.prompt(LONG)
-        await one.settle()
-        await one.live.tau.compact()
-        await one.prompt(TURNS[1].prompt)
-        await one.live.tau.reload()
-        await one.saved("go on")
-        path, session_id, file = one.path(), one.session_id, one.live.file
-    opened = [(event.reason, event.writers_ended) for event in recorded(path, SessionOpened)]
-    assert opened == [("startup", ()), ("reload", ())]
-    told = names(path)
-    assert told.index("compaction-noticed") < told.index("brief-delivered") < len(told) - 1
-    assert told[-1] == "session-closed"
-    assert sound(path, file)
-    async with lived(scene, session_id) as two:
-        await two.saved("after a while")
-        assert [event.reason for event in recorded(path, SessionOpened)] == ["startup", "reload", "startup"]
-    assert sound(path, file)
-    assert scene.memory.calls()["write_note"] == len(recorded(path, WriteAnswered))
-
-
-async def test_a_compaction_brings_one_brief_into_the_next_call_and_no_call_of_its_own(
-    scene: FakeScenario, model: ScriptedModel
-) -> None:
-    async with lived(scene) as one:
-        for turn in TURNS:
-            await one.prompt(turn.prompt)
-        await one.prompt(LONG)
-        await one.saved(LONG)
-        await one.live.tau.compact()
-        before = len(model.requests)
-        await one.prompt("go on")
-        calls = [request for request in model.requests[before:] if request.purpose == "agent"]
-        (call,) = calls
-        (brief,) = briefs_in(call)
-        for planted in ("keep the lamp lit", "oil, because there is no wind", "mend the foghorn"):
-            assert planted in brief
-        await one.prompt("and on")
-        assert briefs_in(model.requests_for("agent")[-1]) == ()
-        assert briefs(one.live) == [brief]
-        assert len(recorded(one.path(), CompactionNoticed)) == 1
 
 
 async def test_five_reloads_leave_one_brief_and_one_server(scene: FakeScenario) -> None:
@@ -125,25 +78,6 @@ async def test_a_new_session_leaves_a_running_capture_that_finishes(scene: FakeS
 def note_of(scene: FakeScenario, capture_id: str) -> str:
     (note,) = [n for n in scene.memory.notes.values() if n["frontmatter"].get("capture_id") == capture_id]
     return str(note["content"])
-
-
-async def test_a_branch_in_the_tree_is_a_fork_and_what_was_left_is_captured(scene: FakeScenario) -> None:
-    scene.set(cadence={"characters": 100_000, "minutes": 60})
-    async with lived(scene) as one:
-        await one.prompt("one")
-        await one.prompt("a wrong turn")
-        await one.settle()
-        entries = await one.live.entries()
-        wrong = [e for e in entries if e.type == "message" and e.message.role == "user"][-1]
-        await one.live.tau.branch_to_entry(wrong.id)
-        await one.prompt("a better turn")
-        await one.settle()
-        assert [begun.reason for begun in recorded(one.path(), CaptureBegun)] == ["left-branch"]
-        told = names(one.path(), 2)
-        assert "branch-forked" in told
-        assert told[-1] == "work-settled"
-        path, file = one.path(), one.live.file
-    assert sound(path, file)
 
 
 async def test_going_back_to_the_first_message_stays_in_the_sessions_journal(scene: FakeScenario) -> None:

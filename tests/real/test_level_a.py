@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Sequence
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -12,32 +13,41 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.capture import RECEIPT_NAMESPACE
-from journal.events import CheckpointReferenced, CompactionEnded, Event, SynthesisFailed, WriteAnswered
+from journal.events import CheckpointReferenced, CompactionEnded, Event, SessionOpened, SynthesisFailed, WriteAnswered
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, Timeline, briefs, lived, sound
-from tests.fakes.opened_files import opened_by_us, opened_files
+from tests.fakes.lived import Lived, briefs, lived, sound
 from tests.fakes.scripted_model import Reply, ScriptedModel
-from tests.fakes.story import Story, is_brief
-from tests.fakes.tau687 import announce
-from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, but_once, crossed, knows_all, said, worked
+from tests.fakes.story import is_brief
+from tests.fakes.walk import (
+    BOUNDARIES,
+    ENDS,
+    FOLDING,
+    KNOWN,
+    TURNS,
+    Life,
+    Tale,
+    at_home,
+    but_once,
+    knows_all,
+    live,
+    said,
+    worked,
+)
 from tests.shell.rig import recorded
 
 
 @pytest.fixture
 def model() -> Generator[ScriptedModel]:
-    with ScriptedModel(Story(TURNS)) as scripted:
+    with ScriptedModel(Tale(TURNS)) as scripted:
         yield scripted
 
 
 @pytest.fixture
-def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
-    announce(monkeypatch)
-    made = FakeScenario(tmp_path, model, recall_wait_seconds=10, compaction_wait_seconds=20, cadence=PATIENT)
-    for name, value in made.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(made.home.cwd)
-    return made
+def scene(tmp_path: Path, model: ScriptedModel) -> Generator[FakeScenario]:
+    with at_home(tmp_path, model, announced=True) as made:
+        made.set(compaction_wait_seconds=20)
+        yield made
 
 
 def history(one: Lived) -> Sequence[Event]:
@@ -59,40 +69,41 @@ async def receipts(one: Lived) -> list[tuple[object, object]]:
 # -- boundaries ----------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    return anyio.run(partial(live, tmp_path_factory.mktemp("life"), announced=True))
+
+
+@pytest.mark.parametrize("boundary", [*BOUNDARIES, *ENDS])
+def test_a_boundary_leaves_its_timeline_and_asks_the_model_for_nothing_more(
+    life: Life, snapshot: SnapshotAssertion, boundary: str
+) -> None:
+    assert life.chapters[boundary].lines == snapshot
+
+
 @pytest.mark.parametrize("boundary", FOLDING)
-async def test_what_a_compaction_folds_is_saved_before_and_back_after_it(
-    scene: FakeScenario, model: ScriptedModel, snapshot: SnapshotAssertion, boundary: str
-) -> None:
-    async with lived(scene) as one:
-        await worked(one)
-        timeline, path, file = Timeline(one, model), one.path(), one.live.file
-        await FOLDING[boundary](Walk(one, model, timeline))
-        knows_all(model)
-        assert order(one, WriteAnswered, CompactionEnded, CheckpointReferenced) == [
-            WriteAnswered,
-            CompactionEnded,
-            CheckpointReferenced,
-        ]
-    assert timeline.lines == snapshot
-    assert sound(path, file)
+def test_what_a_compaction_folds_is_saved_before_and_back_after_it(life: Life, boundary: str) -> None:
+    chapter = life.chapters[boundary]
+    kinds = (WriteAnswered, CompactionEnded, CheckpointReferenced)
+    assert [type(event) for event in chapter.events if isinstance(event, kinds)] == [*kinds]
+    (brief,) = chapter.briefs
+    assert [fact for fact in (*KNOWN, chapter.fact) if fact not in brief] == []
 
 
-@pytest.mark.parametrize("boundary", OTHERS)
-async def test_a_boundary_leaves_its_timeline_and_asks_the_model_for_nothing_more(
-    scene: FakeScenario, model: ScriptedModel, snapshot: SnapshotAssertion, boundary: str
-) -> None:
-    assert await crossed(scene, model, boundary) == snapshot
+def test_every_note_was_sent_once(life: Life) -> None:
+    answered = [e for chapter in life.chapters.values() for e in chapter.events if isinstance(e, WriteAnswered)]
+    assert {event.outcome for event in answered} == {"accepted"}
+    assert life.scene.memory.calls()["write_note"] == len(answered)
 
 
-async def test_a_compaction_with_nothing_to_fold_leaves_no_trace(scene: FakeScenario, model: ScriptedModel) -> None:
-    async with lived(scene) as one:
-        await one.prompt("one")
-        await one.settle()
-        before, asked = len(history(one)), len(model.requests)
-        with pytest.raises(ValueError, match="Not enough context"):
-            await one.live.tau.compact()
-        await one.settle()
-        assert (len(history(one)), len(model.requests)) == (before, asked)
+def test_every_opening_names_the_level(life: Life) -> None:
+    opened = [e for chapter in life.chapters.values() for e in chapter.events if isinstance(e, SessionOpened)]
+    assert {event.level for event in opened} == {"A"}
+
+
+def test_our_code_opens_no_session_file_at_any_boundary(life: Life) -> None:
+    assert [each for each in life.opened if each.name == life.file.name] != []
+    assert [each for each in life.opened if ".jsonl" in each.name and each.by_us] == []
 
 
 async def test_the_brief_stands_before_the_prompt_in_its_first_call(scene: FakeScenario, model: ScriptedModel) -> None:
@@ -180,21 +191,6 @@ async def test_no_receipt_is_put_on_a_path_without_its_tip(scene: FakeScenario, 
         await one.settle()
         assert order(one, WriteAnswered) == [WriteAnswered]
         assert await receipts(one) == []
-
-
-async def test_our_code_opens_no_session_file(scene: FakeScenario) -> None:
-    scene.set(cadence="every")
-    with opened_files() as found:
-        async with lived(scene) as one:
-            await worked(one)
-            await one.live.tau.compact()
-            await one.live.tau.branch_to_entry((await said(one, "user"))[1].id)
-            await one.saved("another way")
-            name, session_id = one.live.file.name, one.session_id
-        async with lived(scene, session_id) as two:
-            await two.saved("go on")
-    assert [each for each in found if each.name == name] != []
-    assert opened_by_us(found, ".jsonl") == []
 
 
 async def test_summaries_are_the_hosts_own(scene: FakeScenario, model: ScriptedModel) -> None:

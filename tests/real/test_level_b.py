@@ -2,64 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from pathlib import Path
+from functools import partial
 
+import anyio
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Timeline, lived, sound
-from tests.fakes.opened_files import opened_by_us, opened_files
-from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.story import Story
-from tests.fakes.walk import FOLDING, OTHERS, PATIENT, TURNS, Walk, crossed, knows_all, worked
-
-pytestmark = pytest.mark.long  # stock Tau's boundaries one by one are in test_boundaries.py
+from journal.events import BriefDelivered, CheckpointReferenced, CompactionNoticed, SessionOpened, WriteAnswered
+from tests.fakes.opened_files import opened_by_us
+from tests.fakes.walk import BOUNDARIES, ENDS, FOLDING, KNOWN, Life, live
 
 
-@pytest.fixture
-def model() -> Generator[ScriptedModel]:
-    with ScriptedModel(Story(TURNS)) as scripted:
-        yield scripted
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    return anyio.run(partial(live, tmp_path_factory.mktemp("life"), announced=False))
 
 
-@pytest.fixture
-def scene(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
-    made = FakeScenario(tmp_path, model, recall_wait_seconds=10, cadence=PATIENT)
-    for name, value in made.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(made.home.cwd)
-    return made
+@pytest.mark.parametrize("boundary", [*BOUNDARIES, *ENDS])
+def test_a_boundary_leaves_its_timeline_and_asks_the_model_for_nothing_more(
+    life: Life, snapshot: SnapshotAssertion, boundary: str
+) -> None:
+    assert life.chapters[boundary].lines == snapshot
 
 
 @pytest.mark.parametrize("boundary", FOLDING)
-async def test_what_a_compaction_folds_is_back_once_it_is_saved(
-    scene: FakeScenario, model: ScriptedModel, snapshot: SnapshotAssertion, boundary: str
-) -> None:
-    async with lived(scene) as one:
-        await worked(one)
-        timeline, path, file = Timeline(one, model), one.path(), one.live.file
-        walk = Walk(one, model, timeline)
-        await FOLDING[boundary](walk)
-        await walk.prompt()
-        knows_all(model)
-    assert timeline.lines == snapshot
-    assert sound(path, file)
+def test_what_a_compaction_folds_is_back_once_it_is_saved(life: Life, boundary: str) -> None:
+    chapter = life.chapters[boundary]
+    order = [type(event) for event in chapter.events]
+    assert order.index(CompactionNoticed) < order.index(WriteAnswered)
+    assert CheckpointReferenced in order[order.index(WriteAnswered) :]
+    assert [fact for fact in (*KNOWN, chapter.fact) if fact not in chapter.briefs[-1]] == []
 
 
-@pytest.mark.parametrize("boundary", OTHERS)
-async def test_a_boundary_leaves_its_timeline_and_asks_the_model_for_nothing_more(
-    scene: FakeScenario, model: ScriptedModel, snapshot: SnapshotAssertion, boundary: str
-) -> None:
-    assert await crossed(scene, model, boundary) == snapshot
+def test_every_note_was_sent_once(life: Life) -> None:
+    answered = [
+        event for chapter in life.chapters.values() for event in chapter.events if isinstance(event, WriteAnswered)
+    ]
+    assert {event.outcome for event in answered} == {"accepted"}
+    assert life.scene.memory.calls()["write_note"] == len(answered)
 
 
-async def test_our_code_reads_the_session_file(scene: FakeScenario) -> None:
+def test_every_opening_names_the_level(life: Life) -> None:
+    opened = [e for chapter in life.chapters.values() for e in chapter.events if isinstance(e, SessionOpened)]
+    assert {event.level for event in opened} == {"B"}
+
+
+def test_every_brief_is_steered(life: Life) -> None:
+    briefs = [e for chapter in life.chapters.values() for e in chapter.events if isinstance(e, BriefDelivered)]
+    assert {event.how for event in briefs} == {"steered"}
+
+
+def test_our_code_reads_the_session_file(life: Life) -> None:
     """So that whoever looks at our openings on an announcing host would see one."""
-    with opened_files() as found:
-        async with lived(scene) as one:
-            await one.prompt("one")
-            await one.settle()
-            name = one.live.file.name
-    assert name in {each.name for each in opened_by_us(found, ".jsonl")}
+    assert life.file.name in {each.name for each in opened_by_us(life.opened, ".jsonl")}

@@ -12,6 +12,7 @@ from journal.events import CaptureBegun, CompactionEnded, CompactionNoticed
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, lived, sound
+from tests.fakes.repair import leave_a_call_open
 from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
 from tests.shell.rig import recorded
@@ -60,7 +61,7 @@ async def test_a_history_that_tau_repaired_is_no_branch_and_is_not_read_again(
         await one.saved("one")
         await one.saved("something said before the repair")
         session_id, file, path = one.session_id, one.live.file, one.path()
-    file.write_text("".join(json.dumps(line) + "\n" for line in with_an_open_call(lines_of(file))), encoding="utf-8")
+    leave_a_call_open(file, before="before the repair")
     asked = len(model.requests_for("synthesis"))
     async with lived(scene, session_id) as two:
         assert "tau.session-history-repair" in file.read_text(encoding="utf-8")
@@ -69,22 +70,6 @@ async def test_a_history_that_tau_repaired_is_no_branch_and_is_not_read_again(
     assert "before the repair" not in request.messages[-1][1].partition("The conversation, part")[2]
     assert (branches(path), len(recorded(path, CaptureBegun))) == (1, 3)
     assert sound(path, file)
-
-
-def with_an_open_call(lines: list[Line]) -> list[Line]:
-    """A tool call that was never answered stands before the second prompt, as a kill leaves it."""
-    at = next(n for n, line in enumerate(lines) if "before the repair" in json.dumps(line.get("message")))
-    call: Json = {"type": "toolCall", "id": "call-1", "name": "read", "arguments": {"path": "x"}}
-    answer: Line = next(line for line in lines if "assistant" in json.dumps(line.get("message")))
-    message = answer["message"]
-    assert isinstance(message, dict)
-    cut: Line = {
-        **answer,
-        "id": "cut-off",
-        "parent_id": lines[at]["parent_id"],
-        "message": {**message, "content": [call], "stopReason": "toolUse"},
-    }
-    return [*lines[:at], cut, {**lines[at], "parent_id": "cut-off"}, *lines[at + 1 :]]
 
 
 async def test_a_session_of_the_first_format_is_taken_up_where_tau_takes_it_up(scene: FakeScenario) -> None:
