@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -27,6 +28,14 @@ REST_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0)
 LIVED_SECONDS = 60.0
 """A server that was up this long is not blamed for its end: another one is started as soon as it is wanted."""
 
+LISTING_SECONDS = 10.0
+"""How long the listing of a server's tools may keep a connection from counting as up."""
+
+RELIST_SECONDS = 5.0
+"""How often a server can have its tools listed again by saying that they changed."""
+
+HEADLESS_SECONDS = 1.0
+"""How soon a server answers of which what we started has ended; else it is no server any more."""
 
 LISTED_SECONDS = 60.0
 """For so long a list of projects is believed by whoever is about to write to one of them."""
@@ -194,7 +203,7 @@ class MemoryLink:
         try:
             async with connect(self.spec, seconds=self.timeout_seconds) as connection:
                 await self._greeted(connection)
-                await connection.wait_lost()
+                await self._attend(connection)
             self._become("idle", "lost")
         except ConnectFailed as error:
             self._become("down", error.reason)
@@ -213,17 +222,34 @@ class MemoryLink:
         self._connection = connection
         self._become("up", None)
 
+    async def _attend(self, connection: MemoryConnection) -> None:
+        """Return when the server can be talked to no more; until then learn of new tools, and of what holds it in name alone."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._follow_tools, connection)
+            group.start_soon(connection.give_up_headless, HEADLESS_SECONDS)
+            await connection.wait_lost()
+            group.cancel_scope.cancel()
+
+    async def _follow_tools(self, connection: MemoryConnection) -> None:
+        """List anew what the server says has changed; one that says so all the time is heard now and then."""
+        while True:
+            await connection.tools_changed.wait()
+            await self._list_tools(connection)
+            await anyio.sleep(RELIST_SECONDS)
+
     async def _list_projects(self, connection: MemoryConnection) -> None:
         self.projects = await list_memory_projects(connection, self.timeout_seconds)
         self._listed = anyio.current_time()
 
     async def _list_tools(self, connection: MemoryConnection) -> None:
-        """A server that cannot list its tools can still be written to."""
+        """A server that cannot list its tools can still be written to; and a listing without end keeps nobody waiting."""
         try:
-            self.inventory = await connection.list_tools(self.timeout_seconds)
-            self._keep(self.inventory)
-        except (CallFailed, OSError):
+            self.inventory = await connection.list_tools(min(self.timeout_seconds, LISTING_SECONDS))
+        except CallFailed:
             self.inventory = None
+            return
+        with suppress(OSError):
+            self._keep(self.inventory)
 
     def _become(self, status: LinkStatus, error: str | None) -> None:
         self._status, self.error = status, error
