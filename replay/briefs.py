@@ -10,12 +10,12 @@ from msgspec.structs import asdict
 
 from continuity.console import escaped
 from continuity.origins import Origins, lines, origins_of
+from continuity.sentences import utc
 from journal.errors import JournalError, RowUnreadable
 from journal.folders import journals_at
 from journal.reader import Reader, open_reader
 from journal.row import RawRow, Row
 from replay.references import NoSuchReference, find
-from replay.render import utc
 from replay.shapes import BriefNote, BriefQuestion, BriefView
 
 _DELIVERED = "brief-delivered.v1"

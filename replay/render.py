@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 
 import msgspec
@@ -35,15 +34,6 @@ def _encoded(shape: Shape) -> str:
         return msgspec.json.encode(shape).decode()
     except UnicodeEncodeError:  # a damaged row's bytes, kept as lone surrogates
         return json.dumps(msgspec.to_builtins(shape))
-
-
-def utc(at_ms: int) -> str:
-    """Return UTC milliseconds as a date and a time."""
-    try:
-        second = datetime.fromtimestamp(at_ms // 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{at_ms} ms"
-    return f"{second:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03}Z"
 
 
 def id_length(ids: Iterable[str]) -> int:

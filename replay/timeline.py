@@ -10,17 +10,14 @@ import msgspec
 from msgspec.structs import asdict
 
 from continuity.console import escaped
-from journal import codec
+from continuity.sentences import named, sentence, utc
 from journal.chain import canonical
-from journal.errors import RowUnreadable
 from journal.ids import Sha256
 from journal.reader import Reader
 from journal.row import RawRow
-from replay.render import table, utc
-from replay.sentences import told
+from replay.render import table
 from replay.shapes import LogLine, ShownEvent
 
-_LONGEST = 200
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -60,18 +57,9 @@ def line(row: RawRow, length: int) -> tuple[str, ...]:
         f"{row.branch}@{row.position}",
         row.digest.hex()[:length],
         utc(row.at_ms),
-        escaped(row.type.rpartition(".v")[0] or row.type),
+        escaped(named(row)),
         escaped(sentence(row)),
     )
-
-
-def sentence(row: RawRow) -> str:
-    """Return what happened, in one line; not yet escaped."""
-    try:
-        event = codec.decode(row.type, row.payload)
-    except RowUnreadable:
-        return _cut(row.payload)
-    return _cut(told(event))
 
 
 def details(row: RawRow) -> list[str]:
@@ -95,10 +83,6 @@ def _value(value: object) -> str:
     if isinstance(value, str):
         return value
     return "-" if value is None else canonical(value).decode()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 def shown_event(reader: Reader, row: RawRow) -> ShownEvent:

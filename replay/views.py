@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from continuity.console import escaped
 from continuity.pending import age
+from continuity.sentences import counted, short, utc
 from continuity.state import Capture, Gathered, State, Status
 from continuity.unstored import Unstored, told
-from replay.render import id_length, table, utc
-from replay.sentences import counted, short
+from replay.render import id_length, table
 from replay.shapes import AuditView, BranchesView, FindingView, NotStored, StateView, Unproven, WhyView
 
 _NONE = "-"

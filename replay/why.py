@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from continuity.evolve import evolve
 from continuity.pending import Open, next_step, observation, open_items, why
+from continuity.sentences import sentence
 from continuity.state import Capture, State
 from continuity.verdict import Wanted
 from journal.errors import RowUnreadable
@@ -34,7 +35,7 @@ from journal.row import Row
 from replay.naming import Named, identity_of
 from replay.references import NoSuchReference
 from replay.shapes import KnownView, WhyStep, WhyView
-from replay.timeline import log_line, sentence
+from replay.timeline import log_line
 
 type Link = Literal["cause", "own", "writer-ended"]
 type Kind = CaptureKind | Literal["call", "row"]

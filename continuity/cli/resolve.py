@@ -171,6 +171,9 @@ class _Stderr:
         if topic != "save" and not topic.startswith("destination:"):
             say(text)
 
+    def at_once(self, topic: str, text: str, level: str = "info") -> None:
+        self.say(topic, text, level)
+
     def answer(self, text: str, level: str = "info") -> None:
         del level
         say(text)

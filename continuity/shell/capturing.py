@@ -21,6 +21,7 @@ from journal.errors import AlreadySubmitted, JournalError
 from journal.events import SynthesisFailed, WriteAnswered, WriteIntended
 from journal.events.writes import NoteAddress
 from journal.ids import BranchId, ProjectName, Sha256
+from journal.row import Row
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -153,6 +154,7 @@ async def _send(
     """The intent is on disk: whatever interrupts from here on, what is known is recorded before that passes on."""
     ticket = Ticket()
     outcome: WriteOutcome | None = None
+    row: Row | None = None
     try:
         await mirrored(desk.mirror, desk.ledger, branch, intent.capture_id)
         outcome = await write_note(connection, request, desk.settings.timeout_seconds, ticket=ticket)
@@ -161,8 +163,8 @@ async def _send(
         if outcome is None:
             outcome = WriteOutcome(outcome="unknown" if ticket.sent else "not-sent", code="interrupted")
         with anyio.CancelScope(shield=True):
-            await desk.outcome(_answered(intent, outcome), branch=branch)
-        told(desk, intent, outcome)
+            row = await desk.outcome(_answered(intent, outcome), branch=branch)
+        told(desk, intent, outcome, row)
     await mirrored(desk.mirror, desk.ledger, branch, intent.capture_id)
 
 

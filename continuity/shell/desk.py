@@ -62,6 +62,8 @@ class Desk:
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
     unfound: set[CaptureId] = field(default_factory=set[CaptureId])
     """Confirmed checkpoints whose note the newest look did not find: no new note is linked with them."""
+    asked: bool = False
+    """A person asked for a checkpoint and was not told yet what came of it."""
     stops: int = 0
     """How often recording failed."""
     _catching: anyio.Lock = field(default_factory=anyio.Lock)
@@ -129,25 +131,33 @@ class Desk:
             self.ledger.missed("before-the-journal", dropped)
         await self.note(*waiting)
 
-    async def outcome(self, fact: Observed, *, branch: BranchId | None = None) -> None:
-        """Record what became of a call. If that fails, it is kept until it can be recorded: nobody else knows it."""
+    async def outcome(self, fact: Observed, *, branch: BranchId | None = None) -> Row | None:
+        """Record what became of a call, and return its row. If that fails, it is kept until it can be recorded.
+
+        Nobody else knows it.
+        """
         self.late.append((fact, branch))
-        await self.catch_up()
+        return next((row for row in await self._record_late() if row.event == fact), None)
 
     async def catch_up(self) -> bool:
         """Record outcomes that are not on disk yet, oldest first and each once; True if none is left."""
+        await self._record_late()
+        return not self.late
+
+    async def _record_late(self) -> Sequence[Row]:
+        rows: list[Row] = []
         async with self._catching:
             while self.late and self.ledger is not None:
                 fact, branch = self.late[0]
                 try:
-                    await self.ledger.apply(Observe(fact), tip=None, branch=branch)
+                    rows += await self.ledger.apply(Observe(fact), tip=None, branch=branch)
                 except CommandRejected:
                     pass
                 except JournalError as error:
                     self.stopped(error)
-                    return False
+                    break
                 del self.late[0]
-            return not self.late
+        return rows
 
     def unrecorded(self, error: JournalError) -> None:
         """Count a notification that did not reach the journal, and say that recording stopped."""

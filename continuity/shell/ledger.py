@@ -16,6 +16,7 @@ from continuity.decide import decide
 from continuity.evolve import evolve
 from continuity.lineage import Trail
 from continuity.shell.clock import Clock
+from continuity.spent import Spent, spend, together
 from continuity.state import Capture, State
 from journal.codec import fitted
 from journal.errors import (
@@ -55,6 +56,8 @@ class Branch:
         self.saved: dict[CaptureId, Capture] = {}
         """Every checkpoint that was this branch's newest once, as it was known last."""
         self.withdrawn: set[CaptureId] = set()
+        self.spent = Spent()
+        """What this branch asked of the model itself."""
         self._tips: dict[EntryId, int] = {}
 
     @property
@@ -71,6 +74,8 @@ class Branch:
             self.saved[checkpoint.capture_id] = checkpoint
         if isinstance(row.event, NoteWithdrawn):
             self.withdrawn.add(row.event.capture_id)
+        if own:
+            self.spent = spend(self.spent, row.event)
         if own and row.tip is not None:
             self._tips.pop(row.tip, None)  # a tip that comes again stands where it came last
             self._tips[row.tip] = row.position
@@ -162,6 +167,11 @@ class Ledger:
     def withdrawn(self) -> frozenset[CaptureId]:
         """Captures whose note was proven to be gone, on whatever branch."""
         return frozenset(name for kept in self._branches.values() for name in kept.withdrawn)
+
+    @property
+    def spent(self) -> Spent:
+        """What the session asked of the model for memory's sake, in whatever process."""
+        return together(tuple(kept.spent for kept in self._branches.values()))
 
     async def apply(
         self,

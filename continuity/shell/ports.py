@@ -116,7 +116,11 @@ class Voice(Protocol):
     """How we speak to the person in front of the host."""
 
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
-        """Show `text` unless it is what was last said on `topic`."""
+        """Show `text` unless it is what was last said on `topic`; it may wait until the next turn."""
+        ...
+
+    def at_once(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        """The same, for what cannot wait: a person has to know it before it happens, or it came of their own command."""
         ...
 
     def answer(self, text: str, level: NoticeLevel = "info") -> None:

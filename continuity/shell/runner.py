@@ -17,6 +17,7 @@ from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
 from continuity.shell.recalling import Recaller
+from continuity.shell.saying import why_down
 from continuity.shell.transcribing import Transcriber
 from journal.errors import JournalError
 from journal.events import MemoryLost, OperationFailed
@@ -136,7 +137,7 @@ class Runner:
         link, ledger = self.desk.link, self.desk.ledger
         if link.status == "down" and not self._told_down:
             self._told_down = True
-            self.desk.voice.say("link", _why_down(link.error), "warning")
+            self.desk.voice.say("link", why_down(link.error), "warning")
             await self.desk.note(MemoryLost(connection=None, error=link.error or "unknown"))
         if link.status == "up" and self._told_down:
             self._told_down = False
@@ -285,17 +286,3 @@ class Runner:
             self._last_failure = failed
             with suppress(Exception):  # what failed may be the recording itself; it was said above
                 await self.desk.note(failed)
-
-
-def _why_down(error: str | None) -> str:
-    """Name the reason and the remedy in our own words."""
-    remedies = {
-        "not-found": "the memory server's command was not found; install basic-memory or set `command`",
-        "inside-checkout": "the memory server's command lies inside this checkout and is not run; set `command`",
-        "relative": "`command` must be a name or an absolute path",
-        "timeout": "the memory server did not answer; it is tried again when needed",
-        "garbage": "the memory server speaks something else than MCP; check `command` and `args`",
-        "exited": "the memory server ended at once; run its command in a terminal to see why",
-        "unstartable": "the memory server could not be started; run its command in a terminal to see why",
-    }
-    return f"Memory unavailable: {remedies.get(error or '', 'the memory server failed')}."

@@ -171,6 +171,7 @@ class Session:
                 return "nothing"
             self._want_server(at_once=True)
             making = any(c.status == "begun" for c in ledger.state.captures)
+            self.desk.asked = self.desk.asked or reason == "command"
             return "due" if rows or making else "kept"
 
     async def hold(self, *, make: bool = True) -> bool:

@@ -14,6 +14,7 @@ from continuity.privacy import mask_words
 from continuity.shell.desk import Desk, kept
 from continuity.shell.opening import trouble
 from continuity.shell.reconciling import observe
+from continuity.shell.saying import recorded_as
 from continuity.state import Capture, State
 from continuity.verdict import wanted_of
 from journal.errors import JournalError
@@ -189,7 +190,7 @@ def named(item: Open) -> str:
 
 
 def _proof(rows: Sequence[Row]) -> str:
-    return " ".join(f"Recorded as row {row.branch}@{row.position}, {row.digest[:10]}." for row in rows[:1])
+    return " ".join(map(recorded_as, rows[:1]))
 
 
 def _may(item: Open) -> str:

@@ -44,7 +44,8 @@ async def synthesise(desk: Desk, effect: Synthesise, branch: BranchId) -> None:
         code = error.code if isinstance(error, ModelFailed) else "timeout"
         failed = SynthesisFailed(capture_id=capture.capture_id, error=code, model_calls=synthesis.calls)
         await desk.note(failed, branch=branch)
-        desk.voice.say(
+        say = desk.voice.at_once if desk.asked else desk.voice.say
+        say(
             "synthesis",
             f"Continuity made no checkpoint, for the model gave no summary of use ({code}). The last one stands, and the "
             "model is asked again later; /bm-checkpoint asks now.",

@@ -172,6 +172,7 @@ class TauBoundaries:
         self._failed = message.stop_reason in _FAILED
         if not self._insertion.takes(message):
             return
+        self._resident.presence.turn()
         session = self.session
         self._unfiled = session is None or not self._resident.follow(session, context, self._tau)
         if session is None or self._unfiled:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from continuity.tau import last_command, pause_command, pending_command, remember_command, why_command
+from continuity.tau import (
+    checkpoint_command,
+    journal_command,
+    last_command,
+    pause_command,
+    pending_command,
+    remember_command,
+    status_command,
+    why_command,
+)
 from continuity.tau.host import Tau, register_command
 
 type Run = Callable[[str], str | None]
@@ -23,11 +32,11 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("bm-status", "Where memory goes, and what of it is proven", "/bm-status", "See /bm-status."),
+    Command("bm-status", status_command.DESCRIPTION, status_command.USAGE, "See /bm-status."),
     Command(
         "bm-checkpoint",
-        "Save a checkpoint now",
-        "/bm-checkpoint [what to keep in view]",
+        checkpoint_command.DESCRIPTION,
+        checkpoint_command.USAGE,
         "Nothing can be saved: see /bm-status.",
     ),
     Command(
@@ -54,6 +63,12 @@ COMMANDS = (
         pending_command.DESCRIPTION,
         pending_command.USAGE,
         "Nothing can be settled here: see /bm-status. `continuity unproven` lists what is open.",
+    ),
+    Command(
+        "bm-journal",
+        journal_command.DESCRIPTION,
+        journal_command.USAGE,
+        "Nothing is recorded here: see /bm-status. `continuity log FILE` reads a journal without settings.",
     ),
     Command("bm-why", why_command.DESCRIPTION, why_command.USAGE, "Nothing was put into context: see /bm-status."),
 )

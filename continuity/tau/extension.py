@@ -22,17 +22,19 @@ from continuity.shell.config import Loaded, SettingsError, environment, load_pla
 from continuity.shell.serving import server_spec
 from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
+from continuity.tau.checkpoint_command import checkpoint
 from continuity.tau.commands import Run, register
 from continuity.tau.host import Tau, subscribe, when_quit, when_started
 from continuity.tau.host.insertion import Insertion
 from continuity.tau.host.model_call import is_lookup
 from continuity.tau.host.tools import ToolRun, register_tool
+from continuity.tau.journal_command import timeline
 from continuity.tau.last_command import last
 from continuity.tau.pause_command import switch
 from continuity.tau.pending_command import pending
-from continuity.tau.presence import status
 from continuity.tau.remember_command import remembered
 from continuity.tau.resident import Configuration, Resident, resident
+from continuity.tau.status_command import shown, status
 from continuity.tau.why_command import why
 from journal.disk import make_folder
 
@@ -96,50 +98,33 @@ def _runs(living: Resident, boundaries: TauBoundaries) -> Mapping[str, Run]:
     def switched(arguments: str, *, off: bool) -> str | None:
         return switch(boundaries.session, living.owner, boundaries.anchor, arguments, off=off)
 
+    def paged(run: Run) -> Run:
+        return lambda words: living.presence.page(run(words))
+
     return {
-        "bm-status": lambda _: _shown(living, boundaries),
-        "bm-checkpoint": partial(_save, living, boundaries),
+        "bm-status": paged(lambda _: _shown(living, boundaries)),
+        "bm-checkpoint": lambda words: checkpoint(boundaries.session, living.owner, words),
         "bm-last": lambda words: last(boundaries.session, living.owner, living.clock.now_ms(), words),
         "bm-pause": partial(switched, off=True),
         "bm-resume": partial(switched, off=False),
         "bm-remember": lambda words: remembered(boundaries.session, living.owner, words),
-        "bm-pending": partial(_open, living, boundaries),
-        "bm-why": lambda words: why(boundaries.session, living.owner, words),
+        "bm-pending": paged(partial(_open, living, boundaries)),
+        "bm-journal": paged(lambda words: timeline(boundaries.session, living.owner, words)),
+        "bm-why": paged(lambda words: why(boundaries.session, living.owner, words)),
     }
 
 
-def _shown(living: Resident, boundaries: TauBoundaries) -> str:
-    adhoc = living.adhoc.path if boundaries.apart else None
-    return status(boundaries.session, living.link, None, living.clock.now_ms(), adhoc=adhoc)
+def _shown(living: Resident, boundaries: TauBoundaries) -> str | None:
+    def page() -> str:
+        adhoc = living.adhoc.path if boundaries.apart else None
+        now_ms, unsaid = living.clock.now_ms(), living.presence.unsaid
+        return status(boundaries.session, living.link, None, now_ms, adhoc=adhoc, unsaid=unsaid)
+
+    return shown(boundaries.session, living.owner, page)
 
 
 def _open(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | None:
     return pending(boundaries.session, living.adhoc.settling, living.owner, living.clock.now_ms(), arguments)
-
-
-def _save(living: Resident, boundaries: TauBoundaries, arguments: str) -> str | None:
-    session = boundaries.session
-    if session is None or session.desk.profile.project is None:
-        return "Nothing can be saved here: see /bm-status."
-    if session.pausing.paused:
-        return OFF_THE_RECORD
-
-    async def request() -> None:
-        match await session.request("command", arguments.strip()):
-            case "kept":
-                text = "A checkpoint is kept already and is saved as soon as memory answers; see /bm-status."
-                living.presence.answer(text)
-            case "paused":
-                living.presence.answer(OFF_THE_RECORD)
-            case "nothing":
-                living.presence.answer(session.blocked or "There is nothing new to save.")
-            case "due":
-                living.presence.answer("A checkpoint is being made.")
-            case "unrecorded":
-                living.presence.answer(f"No checkpoint is made: {session.desk.trouble}.", "warning")
-
-    living.owner.spawn("checkpoint", request)
-    return None
 
 
 def _offer_tools(

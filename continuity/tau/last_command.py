@@ -17,7 +17,7 @@ from continuity.shell.owner import Owner
 from continuity.shell.session import Session
 from continuity.shell.showing import Rebuilt, rebuilt, show_stored
 from continuity.state import Capture
-from continuity.tau.pages import begun
+from continuity.tau.pages import begun, how_known
 from journal.errors import JournalError
 from journal.ids import BranchId
 
@@ -25,13 +25,6 @@ USAGE = "/bm-last"
 DESCRIPTION = "What was saved last, word for word, where it is and how that is known"
 
 _PROOF = "  shown        as it was sent: rebuilt from what is kept here, and its digest is the one recorded"
-_EVIDENCE = {
-    "answered": "the server answered that it stored it",
-    "adopted": "a receipt from elsewhere says so",
-    "read": "it was read back",
-    "on_disk": "its file was read",
-    "indexed": "it was found by search",
-}
 
 
 def last(session: Session | None, owner: Owner, now_ms: int, arguments: str) -> str | None:
@@ -124,14 +117,13 @@ def _spelled(text: str) -> str:
 def _head(checkpoint: Capture, now_ms: int, *, gone: bool) -> str:
     sent_ms = checkpoint.intent.at_ms if checkpoint.intent is not None else checkpoint.begun_ms
     when = datetime.fromtimestamp(sent_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    proof = "a person accepted it" if checkpoint.accepted else _EVIDENCE.get(checkpoint.evidence or "", "none")
     since = (("moved", checkpoint.moved), ("edited", checkpoint.edited), ("withdrawn: its note is gone", gone))
     return "\n".join(
         [
             "Saved last on this branch",
             f"  note         {checkpoint.path} in project {checkpoint.project}",
             f"  {'sent' if checkpoint.intent is not None else 'taken over':<13}{when}, {age(now_ms - sent_ms)} ago",
-            f"  evidence     {proof}",
+            f"  evidence     {how_known(checkpoint)}",
             *(f"  since then   {label}" for label, on in since if on),
         ]
     )

@@ -5,13 +5,27 @@ A notice vanishes after some seconds, which is no way to show a whole note. What
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import textwrap
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
+from types import MappingProxyType
+
+from continuity.state import Capture, Evidence
 
 AT_ONCE_SECONDS = 0.3
 """How long a command may hold the host, which is less than a person notices."""
+
+SCREEN_WIDTH = 66
+"""Columns of the box in which the host shows what a command answers, however wide the terminal is."""
+
+_HERE = "\ue000"
+"""Stands, while a line is folded, where a word may be broken; nothing that is shown has it."""
+
+_LABEL = re.compile(r" *(?:\S+(?: \S+)* {2,})*")
+"""What stands before the text of a line: its indentation, and names in columns of their own."""
 
 
 def begun[Page](work: Callable[[], Page], seconds: float = AT_ONCE_SECONDS) -> Future[Page]:
@@ -31,3 +45,48 @@ def _made[Page](page: Future[Page], work: Callable[[], Page]) -> None:
         page.set_result(work())
     except BaseException as error:  # noqa: BLE001 - handed over whole to whoever asks for the result
         page.set_exception(error)
+
+
+def fitted(text: str, width: int | None) -> str:
+    """Return `text` with no line wider than `width`; what does not fit goes on under the text of its line.
+
+    Without a `width` it stays as it is: a path that is copied from a terminal must be in one piece.
+    """
+    if width is None:
+        return text
+    return "\n".join(piece for line in text.split("\n") for piece in _folded(line, width))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    label = _LABEL.match(line)
+    before = label.group() if label is not None else ""
+    hung = before if len(before) <= width // 2 else ""
+    under = " " * len(hung) if hung.strip() else f"{hung}  "
+    words = (_breakable(word, width - len(under)) for word in line[len(hung) :].split(" "))
+    pieces = textwrap.wrap(" ".join(words), width, initial_indent=hung, subsequent_indent=under, break_on_hyphens=False)
+    return [piece.replace(f"{_HERE} ", "").replace(_HERE, "") for piece in pieces]
+
+
+def _breakable(word: str, room: int) -> str:
+    """A path that is too long for a line is broken after a folder, not within a name."""
+    return word if len(word) <= room else word.replace("/", f"/{_HERE} ").removesuffix(f"{_HERE} ")
+
+
+_EVIDENCE: Mapping[Evidence, str] = MappingProxyType(
+    {
+        "answered": "the server answered that it stored it",
+        "adopted": "a receipt from elsewhere says so",
+        "read": "it was read back",
+        "on_disk": "its file was read",
+        "indexed": "it was found by search",
+    }
+)
+
+
+def how_known(stored: Capture) -> str:
+    """Return in words how it is known that a capture is stored: by a person's word, or by the highest proof there is."""
+    if stored.accepted:
+        return "a person accepted it"
+    return _EVIDENCE[stored.evidence] if stored.evidence is not None else "none"

@@ -1,29 +1,18 @@
-"""What a person sees of us in Tau: notices, each said once, and the status page. It never speaks to the model."""
+"""What a person sees of us in Tau without having asked: notices, each said once. It never speaks to the model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-
-from continuity.checkout import around, explained
+from continuity import notices
 from continuity.due import transcript_stopped
-from continuity.pending import age
-from continuity.shell.desk import PINNING, Desk
-from continuity.shell.holding import Second
-from continuity.shell.link import MemoryLink
+from continuity.notices import Notice, Notices
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
-from continuity.state import OWED, PENDING, Capture, State
-from continuity.tau.host import Tau, notify
+from continuity.state import OWED, State
+from continuity.tau.host import Tau, has_screen, notify, say_after_exit
+from continuity.tau.pages import SCREEN_WIDTH, fitted
 
 _REMEMBERED = 8
 """Generations that may still be alive; a host holds few sessions at once."""
-
-_LEVELS = {
-    "A": "A: the host announces compactions and branches",
-    "B": "B: stock Tau; a compaction you start or a change of branch is noticed at your next prompt",
-    "C": "C: no session file, so nothing is saved or recalled",
-}
 
 
 class Presence:
@@ -31,9 +20,11 @@ class Presence:
 
     def __init__(self) -> None:
         self._taus: list[Tau] = []
-        self._said: dict[str, str] = {}
-        self._unsaid: dict[object, tuple[str, NoticeLevel]] = {}
-        """By topic; an answer, which replaces no other, by a key of its own."""
+        self._notices = Notices()
+        self._answers: list[tuple[str, NoticeLevel]] = []
+        """What a person asked for and nobody could show."""
+        self._leaving = False
+        """The screen is being taken away: what is said from here on is read after it."""
 
     def use(self, tau: Tau) -> None:
         """Speak through `tau` from now on, and say what could not be said before.
@@ -42,98 +33,74 @@ class Presence:
         a session's child may come and go.
         """
         self._taus = [tau, *self._taus[:_REMEMBERED]]
-        unsaid, self._unsaid = self._unsaid, {}
-        for key, (text, level) in unsaid.items():
-            self._show(key, text, level)
+        self._leaving = False
+        answers, self._answers = self._answers, []
+        for text, level in answers:
+            self.answer(text, level)
+        self._tell(notices.start(self._notices), self._notices)
+
+    def turn(self) -> None:
+        """A prompt was given: what waited for it is said."""
+        self._tell(notices.turn(self._notices), self._notices)
 
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
-        """Show `text` unless it is what was last said on `topic`."""
-        if self._said.get(topic) == text:
-            return
-        self._said[topic] = text
-        self._show(topic, text, level)
+        """Show `text`, or have it wait if this turn had its notice; nothing if it is what is known on `topic` already."""
+        notice = Notice(topic, text, level)
+        self._tell(notices.say(self._notices, notice), notices.waits(self._notices, notice))
+
+    def at_once(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        """Show now, and once, what cannot wait: what is about to happen, or what came of a person's own command."""
+        notice = Notice(topic, text, level)
+        self._tell(notices.at_once(self._notices, notice), notices.waits(self._notices, notice))
 
     def answer(self, text: str, level: NoticeLevel = "info") -> None:
         """Show what a person asked for, each time, and keep nothing of it once it is shown."""
-        self._show(object(), text, level)
-
-    def _show(self, key: object, text: str, level: NoticeLevel) -> None:
         if not self._shown(text, level):
-            self._unsaid[key] = (text, level)
+            self._answers.append((text, level))
+
+    def page(self, text: str | None) -> str | None:
+        """Return what a command shows, its lines folded to the host's box where there is a screen."""
+        return text and fitted(text, SCREEN_WIDTH if self._has_screen else None)
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """What waits to be said."""
+        return tuple(one.text for one in self._notices.waiting)
+
+    def said(self, topic: str) -> str | None:
+        """Return what was said last on `topic`, or waits to be."""
+        return self._notices.newest(topic)
+
+    def ending(self) -> None:
+        """The host quits: where there is a screen nobody reads it any more, and all that is still said is kept for after."""
+        self._leaving = self._has_screen
+
+    def end(self) -> None:
+        """Say all that waits: nothing is said later."""
+        if self._leaving:
+            answers, self._answers = self._answers, []
+            say_after_exit([*(text for text, _ in answers), *self.unsaid])
+            self._notices, _ = notices.flush(self._notices)
+        else:
+            self._tell(notices.start(self._notices), self._notices)
+
+    def _tell(self, said: notices.Said, otherwise: Notices) -> None:
+        """Show what is to be shown now; where nobody can, `otherwise` is true."""
+        after, joined = said
+        between = "\n" if self._has_screen else " "
+        shown = not joined or self._shown(between.join(one.text for one in joined), notices.worst(joined))
+        self._notices = after if shown else otherwise
 
     def _shown(self, text: str, level: NoticeLevel) -> bool:
-        while self._taus:
+        while self._taus and not self._leaving:
             if notify(self._taus[0], text, level):
                 return True
             del self._taus[0]
         return False
 
-
-def status(
-    session: Session | None, link: MemoryLink | None, trouble: str | None, now_ms: int, *, adhoc: Path | None = None
-) -> str:
-    """Return the status page: where memory goes, whether it is reachable, and what is proven.
-
-    `adhoc` is the journal of this process's own, if calls were recorded there.
-    """
-    lines = ["Continuity"]
-    if trouble is not None:
-        lines.append(f"  settings     {trouble}")
-    lines.append(f"  connection   {_connection(link)}")
-    if session is not None:
-        lines += _session(session, now_ms)
-    elif trouble is None:
-        lines.append("  session      none (this session has no file): tools only")
-    if adhoc is not None:
-        lines.append(f"  calls        those that may change something are recorded in {adhoc.name}")
-    return "\n".join(lines)
-
-
-def _connection(link: MemoryLink | None) -> str:
-    if link is None:
-        return "none"
-    connection = link.connection
-    if connection is not None:
-        return f"up: {connection.server}, process {connection.process.pid}"
-    return f"{link.status}{f' ({link.error})' if link.error else ''}"
-
-
-def _session(session: Session, now_ms: int) -> list[str]:
-    desk, state = session.desk, session.state
-    project = desk.profile.project
-    where = f"{project}, folder {desk.profile.checkpoint_folder}" if project else "no project configured: tools only"
-    lines = [f"  level        {_LEVELS[session.host.level]}", f"  destination  {where} ({desk.profile.kind} work)"]
-    lines += [f"  work         {sentence}" for sentence in _explained(desk)]
-    if session.pausing.paused:
-        lines.append(f"  record       {_off(session, now_ms)}")
-    if desk.trouble is not None:
-        lines.append(f"  recording    stopped: {desk.trouble}")
-    if desk.missing:
-        lines.append(f"  not recorded {desk.missing} notification(s)")
-    if session.blocked is not None:
-        lines.append(f"  journal      {session.blocked}")
-        if session.second is not None:
-            lines.append(f"  captures     {_waiting_for(session.second)}")
-    elif desk.ledger is None or state is None:
-        lines.append(f"  journal      {'begins with the first prompt' if session.begun else 'is being opened'}")
-    else:
-        lines.append(f"  journal      {desk.ledger.path.name}, branch {state.branch} at {state.position}")
-        if desk.ledger.journal.log_is_pinned:
-            lines.append(f"  log          {desk.ledger.journal.log_bytes // 2**20} MB beside it: {PINNING}")
-        lines.append(f"  last save    {_saved(state.checkpoint)}")
-        lines += [f"  last note    {_saved(state.noted)}"] if state.noted is not None else []
-        lines += [f"  transcript   {_transcript(state)}"] if state.behind else []
-        lines += _unsettled(desk.ledger.states.values(), now_ms)
-        waits = "; saved once a turn brings an answer" if state.gathered.unanswered else ""
-        lines.append(f"  gathered     {state.gathered.characters} new characters since the last capture{waits}")
-    return [*lines, f"  switches     {_switches(session)}"]
-
-
-def _transcript(state: State) -> str:
-    stopped = transcript_stopped(state)
-    if stopped:
-        return f"stopped: {stopped} notes are not settled; /bm-pending settles them"
-    return "not all messages are stored yet"
+    @property
+    def _has_screen(self) -> bool:
+        return any(map(has_screen, self._taus))
 
 
 def unsaved(session: Session) -> str | None:
@@ -160,60 +127,3 @@ def _when_saved(session: Session, resumed: str) -> str:
     if session.pausing.paused:
         what = f"from before it went off the record, and is saved after {resumed} and /bm-resume"
     return f"the newest work of this session is kept here and not known to be stored in memory. It is {what}"
-
-
-def _explained(desk: Desk) -> Iterator[str]:
-    """What of this work's filing is not as a person may expect, as far as it is known by now."""
-    surroundings, filed = around(desk.profile), desk.filed
-    if surroundings is not None and (filed is None or filed.why not in ("nested", "other-root")):
-        yield surroundings
-    if filed is not None:
-        yield from explained(filed)
-
-
-def _off(session: Session, now_ms: int) -> str:
-    since_ms = session.pausing.since_ms
-    long = f" for {age(now_ms - since_ms)}" if since_ms is not None else ""
-    return f"off the record{long}: nothing is saved until /bm-resume"
-
-
-def _waiting_for(second: Second) -> str:
-    who = f"process {second.holder.process.pid}" if second.holder is not None else "that process"
-    return f"wait until {who} ends; what was said here is saved then, in a branch of its own if the two went apart"
-
-
-def _saved(stored: Capture | None) -> str:
-    if stored is None:
-        return "none on this branch yet"
-    labels = [name for name, on in (("moved", stored.moved), ("edited since", stored.edited)) if on]
-    proof = "a person accepted it" if stored.accepted else f"evidence: {stored.evidence or 'none'}"
-    return f"{stored.path} ({', '.join([proof, *labels])})"
-
-
-def _unsettled(branches: Iterable[State], now_ms: int) -> list[str]:
-    """What is made and not known to be stored, on whatever branch; one that is only begun is under way, or failed."""
-    found = [c for state in branches for c in state.captures if c.status != "begun" or c.failures]
-    return [f"  {'unproven    ' if c.status in PENDING else 'not saved   '} {_how_far(c, now_ms)}" for c in found]
-
-
-def _how_far(capture: Capture, now_ms: int) -> str:
-    since = capture.intent.at_ms if capture.intent else capture.begun_ms
-    name = capture.path or f"{capture.kind} {capture.capture_id[:12]}"
-    unsent = {"begun": "not made yet and will be tried again", "ready": "ready and waits for memory"}
-    status = unsent.get(capture.status) or capture.status.replace("_", " ")
-    code = f" ({capture.code})" if capture.code else ""
-    read = f", read {capture.probes} time(s)" if capture.status in PENDING else ""
-    remedy = "; /bm-checkpoint tries now" if capture.status == "begun" else ""
-    return f"{name} is {status}{code}, for {age(now_ms - since)}{read}{remedy}"
-
-
-def _switches(session: Session) -> str:
-    settings = session.desk.settings
-    named = (
-        ("recall", settings.auto_recall),
-        ("capture", settings.capture_knowledge),
-        ("transcript", settings.capture_transcript),
-        ("at compaction", settings.checkpoint_on_compact),
-        ("at exit", settings.summarize_on_shutdown),
-    )
-    return ", ".join(f"{name} {'on' if on else 'off'}" for name, on in named)

@@ -217,6 +217,7 @@ class Resident:
     async def quit(self, seconds: float) -> None:
         """End everything: what is owed within `seconds` and until Ctrl-C, then the server and every task, whatever happened."""
         sessions = [session for session in self.sessions.values() if not session.runner.closed]
+        self.presence.ending()
         try:
             with anyio.move_on_after(seconds) as wait, interruptible(wait.cancel):
                 async with anyio.create_task_group() as group:
@@ -233,6 +234,7 @@ class Resident:
                     self._tell_unsaved(session)
                     await session.close("quit")
                 await self.adhoc.close("quit")
+                self.presence.end()
 
     def _tell_unsaved(self, session: Session) -> None:
         told = unsaved(session)

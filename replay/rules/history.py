@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from continuity.sentences import short
 from continuity.verdict import Wanted, verdict
 from journal.events import (
     BranchForked,
@@ -28,7 +29,6 @@ from replay.fold import Step
 from replay.rules import Finding, RuleId
 from replay.rules.accounts import PRESENT, Accounts
 from replay.rules.refold import differences
-from replay.sentences import short
 
 _OWED = (
     SynthesisAdvanced

@@ -9,12 +9,12 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from continuity.capture import Anchor
+from continuity.sentences import short
 from continuity.state import Capture
 from journal.ids import CaptureId
 from journal.reader import Reader
 from journal.row import BranchRow
 from replay.rules import Finding
-from replay.sentences import short
 from replay.session import Mirrored, Place
 
 type Vouched = Mapping[int, int]

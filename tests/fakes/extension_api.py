@@ -23,8 +23,9 @@ class Queued(NamedTuple):
 class FakeTau:
     """One generation of the interface; once `gone` it refuses, as Tau's does after a reload."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, screen: bool = False) -> None:
         self.gone = False
+        self.has_ui = screen
         self.queued: list[Queued] = []
         self.notices: list[tuple[str, str]] = []
         self._handlers: dict[str, list[Callable[[object, Any], object]]] = {}
@@ -33,6 +34,11 @@ class FakeTau:
     @property
     def api(self) -> Tau:
         return cast("Tau", self)
+
+    @property
+    def context(self) -> FakeTau:
+        self._refuse_when_gone()
+        return self
 
     @property
     def ui(self) -> FakeTau:

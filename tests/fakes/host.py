@@ -166,6 +166,9 @@ class Listener:
             self._last[topic] = text
             self.notices.append((topic, text, level))
 
+    def at_once(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        self.say(topic, text, level)
+
     def answer(self, text: str, level: NoticeLevel = "info") -> None:
         self.answers.append(text)
 

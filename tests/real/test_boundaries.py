@@ -127,7 +127,8 @@ async def test_a_child_session_without_a_file_ends_nothing_of_its_parents(scene:
         assert one.serving.owner.alive
         await one.saved("two")
         assert len(scene.home.journals()) == 1
-        assert vars(one.serving.presence)["_unsaid"] == {}
+        one.serving.presence.end()
+        assert one.serving.presence.unsaid == (), "the parent speaks again"
 
 
 async def child_session(scene: FakeScenario) -> CodingSession:

@@ -32,8 +32,8 @@ def told(tau: TauProcess, part: str) -> int:
     return sum(part in notice for notice in tau.notices)
 
 
-def saves(tau: TauProcess, count: int) -> None:
-    until(lambda: told(tau, "Checkpoint saved") >= count or None, f"{count} saves")
+def saves(scene: FakeScenario, count: int) -> None:
+    until(lambda: scene.memory.calls()["write_note"] >= count or None, f"{count} saves")
 
 
 def tools_of(model: ScriptedModel) -> list[str]:
@@ -60,7 +60,7 @@ def test_a_prompt_does_not_wait_for_a_server_that_is_silent_and_the_person_is_to
         assert told(tau, "Memory is not connected yet") == 1
         assert "bm_write_note" in tools_of(model)
         hold.unlink()
-        saves(tau, 1)
+        saves(scene, 1)
         assert tau.quit() == 0
 
 
@@ -94,7 +94,7 @@ def test_a_server_that_ignores_every_request_to_end_does_not_outlive_tau(tmp_pat
     scene.memory.faults(stubborn=True)
     with scene.tau() as tau:
         tau.prompt("one")
-        saves(tau, 1)
+        saves(scene, 1)
         assert quits_within(tau, 15)
     assert gone(scene)
 
@@ -197,12 +197,12 @@ def test_a_server_that_dies_in_mid_session_is_replaced_and_the_next_turn_is_save
     before = len(scene.log("start"))
     with scene.tau() as tau:
         tau.prompt("one")
-        saves(tau, 1)
+        saves(scene, 1)
         (start,) = scene.log("start")[before:]
         assert isinstance(start["group"], int)
         os.killpg(start["group"], signal.SIGKILL)
         tau.prompt("two")
-        saves(tau, 2)
+        saves(scene, 2)
         assert tau.quit() == 0
     assert len(scene.log("start")) == before + 2
     assert gone(scene)
@@ -212,7 +212,7 @@ def test_a_second_process_on_one_session_is_told_and_writes_nothing(tmp_path: Pa
     scene = FakeScenario(tmp_path, model)
     with scene.tau() as first:
         first.prompt("one")
-        saves(first, 1)
+        saves(scene, 1)
         with scene.tau(first.session_id) as second:
             second.prompt("two, elsewhere")
             second.wait_notice("another process has this session open")

@@ -35,7 +35,7 @@ def test_over_rpc_it_is_said_before_the_save_and_once(scene: FakeScenario) -> No
         tau.wait_until_ready()
         for prompt in ("Objective: keep the lamp lit", "Decision: oil"):
             tau.prompt(prompt)
-            tau.wait_notice(SAVED)
+            tau.wait_notice(SAVES)
         assert tau.quit() == 0
         assert told_in_order("\n".join(tau.notices))
 

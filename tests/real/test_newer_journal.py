@@ -36,7 +36,7 @@ def test_a_journal_of_a_later_format_is_left_and_told_and_the_session_runs_on(
     with scene.tau() as tau:
         session_id = tau.session_id
         tau.prompt("one")
-        until(lambda: any("Checkpoint saved" in notice for notice in tau.notices) or None, "a save")
+        until(lambda: scene.memory.notes or None, "a save")
         assert tau.quit() == 0
     journal = scene.journal(session_id)
     with closing(sqlite3.connect(journal, isolation_level=None)) as connection:

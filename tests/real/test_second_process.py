@@ -36,8 +36,11 @@ def model() -> Generator[ScriptedModel]:
         yield scripted
 
 
-def saves(tau: TauProcess, count: int) -> None:
-    until(lambda: sum("Checkpoint saved" in said for said in tau.notices) >= count or None, f"{count} saves")
+def saves(scene: FakeScenario, count: int) -> None:
+    def saved() -> list[str]:
+        return [path for path in scene.memory.notes if path.startswith("tau/")]
+
+    until(lambda: len(saved()) >= count or None, f"{count} saves")
 
 
 def sound(path: Path) -> bool:
@@ -55,18 +58,18 @@ def lived_side_by_side(scene: FakeScenario) -> Path:
     """Two processes on one session, of which the first ends first. Return its journal."""
     with scene.tau() as first:
         first.prompt("one")
-        saves(first, 1)
+        saves(scene, 1)
         path = scene.journal(first.session_id)
         with scene.tau(first.session_id) as second:
             second.prompt("write it")
             second.wait_notice("another process has this session open")
             first.prompt("two, here")
-            saves(first, 2)
+            saves(scene, 2)
             assert "d/asked-for.md" in scene.memory.notes
             assert first.quit() == 0
             assert is_of_one_writer(path)
             second.prompt("three, elsewhere")
-            saves(second, 1)
+            saves(scene, 3)
             assert second.quit() == 0
     return path
 

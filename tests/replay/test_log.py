@@ -5,12 +5,9 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from journal.events import EVENT_TYPES
-from replay.sentences import told
 from tests.facts import settled
 from tests.fakes.journals import Recording
 from tests.journal import kit as forging
-from tests.journal.samples import SAMPLES
 from tests.journal.test_integrity import forge
 from tests.replay import stories
 from tests.replay.kit import run
@@ -89,9 +86,3 @@ def test_an_event_of_a_later_version_is_listed_raw(tmp_path: Path) -> None:
     ran = run("log", path, "--json")
     assert (ran.code, ran.lines[-1]["data"]) == (1, {"x": 1})
     assert "later.v9" in ran.err
-
-
-def test_every_event_is_told_in_words(snapshot: SnapshotAssertion) -> None:
-    sentences = {type(event).__name__: told(event) for event in SAMPLES}
-    assert len(sentences) == len(EVENT_TYPES)
-    assert sentences == snapshot

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from continuity.sentences import utc
 from journal.events import CaptureRequested, Event, NoteEdited, NoteMoved, Paused, Resumed, SynthesisFailed
-from replay.render import utc
 from tests.facts import (
     CAPTURE,
     DOUBTED,

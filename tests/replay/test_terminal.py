@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from continuity.console import escaped
-from replay.render import id_length, json_line, table, utc
+from continuity.sentences import utc
+from replay.render import id_length, json_line, table
 from replay.shapes import LogLine
 from tests.replay import stories
 from tests.replay.kit import run

@@ -26,7 +26,7 @@ from continuity.shell.owner import Owner
 from continuity.shell.session import Prompted, Session
 from continuity.shell.settings import Settings
 from continuity.state import State
-from continuity.tau.presence import status
+from continuity.tau.status_command import status
 from journal.codec import TAGS
 from journal.events import Event
 from journal.ids import EntryId, SessionId, WriterId

@@ -56,6 +56,11 @@ def sent(process: Rig) -> list[dict[str, Any]]:
     return [r["params"]["arguments"] for r in process.memory.requests() if r["name"] == "write_note"]
 
 
+def recorded_last(talk: Talk) -> str:
+    """What a person is told of the newest row."""
+    return f"Recorded as row 1@{talk.state.position}, {str(talk.state.digest)[:10]}."
+
+
 # -- the ordinary way --------------------------------------------------------
 
 
@@ -68,7 +73,7 @@ async def test_a_note_is_on_disk_whole_before_it_is_sent_and_is_then_sent_once(t
         (path,) = process.memory.notes
         assert path.startswith("notes/oil-why-")
         assert process.memory.notes[path]["content"] == "# Oil: why\n\nOil, for there is no wind.\n"
-        assert process.voice.on("save") == [f"Note saved: {path} (answered by the server)."]
+        assert process.voice.on("save") == [f"Note saved: {path} (answered by the server). {recorded_last(talk)}"]
         assert replayed(talk.path) == talk.state
 
 
@@ -236,7 +241,8 @@ async def test_a_refused_note_is_shown_and_is_written_again_by_a_person_alone(tm
         process.memory.faults(write_note=[{"code": "NOTE_LOCKED"}])
         identity = await kept(talk)
         await talk.settle()
-        assert process.voice.on("save") == ["The server refused the note (NOTE_LOCKED). See /bm-pending."]
+        refused = f"The server refused the note (NOTE_LOCKED). See /bm-pending. {recorded_last(talk)}"
+        assert process.voice.on("save") == [refused]
         process.memory.faults()
         process.clock.advance(1_000_000)
         talk.session.runner.wake()
@@ -376,7 +382,7 @@ async def test_the_status_page_names_the_newest_note_and_one_that_waits(tmp_path
         await kept(talk)
         await talk.settle()
         assert talk.state.noted is not None
-        assert f"  last note    {talk.state.noted.path} (evidence: answered)" in talk.page
+        assert f"  last note    {talk.state.noted.path}\n" in talk.page
         await crash(process)
         identity = await kept(talk, replace(LAMP, text="Gas."))
         assert f"  not saved    note {identity[:12]} is ready and waits for memory, for less than a minute" in talk.page

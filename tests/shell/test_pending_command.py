@@ -307,8 +307,8 @@ async def test_a_conflict_that_is_accepted_counts_as_stored(tmp_path: Path) -> N
         assert talk.state.captures == ()
         assert talk.state.checkpoint is not None
         assert talk.state.checkpoint.evidence == "read"
-        assert f"{PATH} (a person accepted it)" in talk.page
-        assert "evidence" not in talk.page
+        assert "proof: a person accepted it\n" in talk.page
+        assert "read back" not in talk.page
         assert process.memory.notes[PATH]["content"] == "Somebody's own note."
 
 

@@ -32,7 +32,8 @@ async def test_words_are_kept_at_once_and_the_proof_follows(tmp_path: Path) -> N
         (path,) = (each for each in process.memory.notes if "oil-for" in each)
         assert process.memory.notes[path]["frontmatter"]["type"] == "note"
         assert WORDS in process.memory.notes[path]["content"]
-        assert process.voice.on("save")[-1] == f"Note saved: {path} (answered by the server)."
+        row = f"1@{talk.state.position}, {str(talk.state.digest)[:10]}"
+        assert process.voice.on("save")[-1] == f"Note saved: {path} (answered by the server). Recorded as row {row}."
 
 
 async def test_before_the_first_prompt_the_words_begin_the_journal(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.tau.presence import status
+from continuity.tau.status_command import status
 from journal.events import BranchForked, CaptureBegun, SessionOpened, WriteAnswered
 from journal.ids import BranchId, EntryId
 from journal.lock import JournalLock

@@ -160,6 +160,9 @@ class Voice:
             if topic == "failure":
                 self._world.fail(f"something nobody foresaw: {text}")
 
+    def at_once(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        self.say(topic, text, level)
+
     def answer(self, text: str, level: NoticeLevel = "info") -> None:
         if self._actor.alive:
             self._world.tell(f"answers {self._actor.number}: {text[:60]}")

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from continuity.tau.pages import begun
+from continuity.tau.pages import begun, fitted
 
 
 def test_what_is_quickly_made_is_there_at_once() -> None:
@@ -28,3 +28,27 @@ def test_what_failed_is_raised_by_whoever_asks_for_it() -> None:
     page = begun(fail, seconds=60)
     with pytest.raises(ValueError, match="no page"):
         page.result()
+
+
+@pytest.mark.parametrize(
+    ("line", "folded"),
+    [
+        ("short", ["short"]),
+        (
+            "  last save    it was read back, and by whom",
+            ["  last save    it was read back, and", "               by whom"],
+        ),
+        ("  1@7  12:00:00  one two three four five", ["  1@7  12:00:00  one two three four", "                 five"]),
+        ("one two three four five six seven eight", ["one two three four five six seven", "  eight"]),
+        (
+            "  note  folder/of/notes/and-a-very-long-name.md x",
+            ["  note  folder/of/notes/", "        and-a-very-long-name.md x"],
+        ),
+    ],
+)
+def test_what_is_too_wide_goes_on_under_the_text_of_its_line(line: str, folded: list[str]) -> None:
+    assert fitted(line, 36).split("\n") == folded
+
+
+def test_where_there_is_no_box_nothing_is_folded() -> None:
+    assert fitted("a" * 200, None) == "a" * 200

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import atexit
+import io
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import pytest
+
 from continuity.tau.host import register_command
-from continuity.tau.presence import Presence, status
+from continuity.tau.presence import Presence
+from continuity.tau.status_command import status
 from tests.fakes.extension_api import FakeTau
 from tests.fakes.host import Conversation
 from tests.shell.rig import rig, until
+
+
+@pytest.fixture
+def at_exit(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """What would be done at the end of the process, which a test does not live to see."""
+    kept: list[Callable[[], None]] = []
+    monkeypatch.setattr(atexit, "register", lambda run, *arguments: kept.append(partial(run, *arguments)))
+    return kept
 
 
 def texts(tau: FakeTau) -> list[str]:
@@ -20,13 +36,67 @@ def test_a_topic_says_the_same_once_and_something_else_again() -> None:
     presence.use(tau.api)
     for text in ("down", "down", "up", "down"):
         presence.say("link", text, "warning")
+        presence.turn()
     presence.say("other", "down")
-    assert tau.notices == [
-        ("down", "warning"),
-        ("up", "warning"),
-        ("down", "warning"),
-        ("down", "info"),
-    ]
+    assert tau.notices == [("down", "warning"), ("up", "warning"), ("down", "warning"), ("down", "info")]
+
+
+def test_a_turn_has_one_notice_and_what_more_there_is_goes_with_the_next() -> None:
+    presence, tau = Presence(), FakeTau(screen=True)
+    presence.use(tau.api)
+    presence.say("link", "Memory is away.", "warning")
+    presence.say("recall", "Recall goes on without tasks.", "error")
+    presence.say("save", "Checkpoint saved.")
+    assert texts(tau) == ["Memory is away."]
+    assert presence.unsaid == ("Recall goes on without tasks.", "Checkpoint saved.")
+    presence.turn()
+    assert tau.notices[1:] == [("Recall goes on without tasks.\nCheckpoint saved.", "error")]
+
+
+def test_where_there_is_no_screen_a_joined_notice_is_one_line() -> None:
+    presence, tau = Presence(), FakeTau()
+    presence.use(tau.api)
+    for topic in ("One", "Two", "Three"):
+        presence.say(topic, f"{topic}.")
+    presence.end()
+    assert texts(tau) == ["One.", "Two. Three."]
+
+
+def test_what_a_person_asked_for_and_what_must_be_known_before_never_wait() -> None:
+    presence, tau = Presence(), FakeTau()
+    presence.use(tau.api)
+    presence.say("link", "Memory is away.")
+    presence.at_once("destination", "It goes to main.")
+    presence.at_once("destination", "It goes to main.")
+    presence.answer("The page.")
+    assert texts(tau) == ["Memory is away.", "It goes to main.", "The page."]
+
+
+def test_what_is_said_while_a_screen_is_taken_away_is_written_after_the_end(
+    monkeypatch: pytest.MonkeyPatch, at_exit: list[Callable[[], None]]
+) -> None:
+    monkeypatch.setattr(sys, "__stderr__", written := io.StringIO())
+    presence, tau = Presence(), FakeTau(screen=True)
+    presence.use(tau.api)
+    presence.ending()
+    presence.answer("Kept: \x1b[2Jyour words.")
+    presence.say("unsaved", "The newest work is not saved: tau --session one", "warning")
+    presence.end()
+    assert (tau.notices, presence.unsaid) == ([], ())
+    for write in at_exit:
+        write()
+    assert written.getvalue() == "Kept: [2Jyour words.\nThe newest work is not saved: tau --session one\n"
+
+
+def test_a_host_without_a_screen_shows_all_of_it_before_the_end(at_exit: list[Callable[[], None]]) -> None:
+    presence, tau = Presence(), FakeTau()
+    presence.use(tau.api)
+    presence.ending()
+    presence.say("save", "Saved.")
+    presence.say("unsaved", "Not saved.", "warning")
+    presence.end()
+    assert tau.notices == [("Saved.", "info"), ("Not saved.", "warning")]
+    assert at_exit == []
 
 
 def test_an_answer_is_shown_each_time_it_is_asked_for() -> None:
@@ -54,9 +124,9 @@ def test_what_nobody_could_show_is_shown_by_the_next_who_can() -> None:
     presence.use(gone.api)
     presence.say("late", "while nobody was there", "error")
     presence.use(alive.api)
-    assert alive.notices == [("before anybody was there", "info"), ("while nobody was there", "error")]
+    assert alive.notices == [("before anybody was there while nobody was there", "error")]
     presence.use(FakeTau().api)
-    assert len(alive.notices) == 2
+    assert len(alive.notices) == 1
 
 
 def test_when_the_newest_is_gone_whoever_was_there_before_speaks() -> None:
@@ -65,6 +135,7 @@ def test_when_the_newest_is_gone_whoever_was_there_before_speaks() -> None:
     presence.use(child.api)
     presence.say("a", "through the child")
     child.gone = True
+    presence.turn()
     presence.say("b", "through the parent")
     assert (texts(child), texts(parent)) == (["through the child"], ["through the parent"])
 
@@ -84,8 +155,8 @@ async def test_the_status_page_says_where_things_go_and_what_is_proven(tmp_path:
         assert "begins with the first prompt" in talk.page
         await talk.saved("one")
         shown = talk.page
-        assert "main, folder tau/checkpoints" in shown
-        assert "(evidence: answered)" in shown
+        assert "  destination  project main (local), folder tau/checkpoints" in shown
+        assert "proof: the server answered that it stored it" in shown
         assert "up: Fake Memory" in shown
         assert "unproven" not in shown
         assert "not saved" not in shown

@@ -202,6 +202,9 @@ class _Nobody:
     def say(self, topic: str, text: str, level: str = "info") -> None:
         del topic, text, level
 
+    def at_once(self, topic: str, text: str, level: str = "info") -> None:
+        del topic, text, level
+
     def answer(self, text: str, level: str = "info") -> None:
         del text, level
 

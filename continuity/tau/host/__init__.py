@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import suppress
@@ -333,6 +334,28 @@ def notify(to: Tau | Context, text: str, severity: NoticeLevel = "info") -> bool
     except ExtensionError:
         return False
     return True
+
+
+def has_screen(tau: Tau) -> bool:
+    """Tell whether a person sees Tau's own screen; False in print and RPC mode, and when this generation was replaced."""
+    try:
+        return tau.context.has_ui
+    except ExtensionError:
+        return False
+
+
+def say_after_exit(lines: Sequence[str]) -> None:
+    """Write `lines` to stderr once this process ends: a screen has given the terminal back by then."""
+    if lines:
+        atexit.register(_write, "".join(f"{printable(line)}\n" for line in lines))
+
+
+def _write(text: str) -> None:
+    stderr = sys.__stderr__
+    with suppress(OSError, ValueError):  # nobody is there to read it
+        if stderr is not None:
+            stderr.write(text)
+            stderr.flush()
 
 
 def register_command(tau: Tau, name: str, run: Callable[[str], str | None], *, description: str, usage: str) -> None:

@@ -1,12 +1,15 @@
-"""Says in one line what an event means to a person; exact values are the timeline's and the JSON's business."""
+"""Says in one line what a recorded event means to a person, wherever it is listed; exact values are the JSON's business."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
+from datetime import UTC, datetime
 from typing import cast
 
 import msgspec
 
+from journal import codec
+from journal.errors import RowUnreadable
 from journal.events import (
     BasisTaken,
     BodiesErased,
@@ -37,13 +40,41 @@ from journal.events import (
     WriteAnswered,
     WriteIntended,
 )
+from journal.row import RawRow
 
 _SHORT = 10
+_LONGEST = 200
 
 
 def told(event: Event) -> str:
     """Return what happened; not yet escaped. An event without a sentence of its own is told by its fields."""
     return _life(event) or _capture(event) or _write(event) or _recall(event) or ", ".join(_fields(event))
+
+
+def sentence(row: RawRow) -> str:
+    """Return what happened, in one line; not yet escaped. A row that cannot be decoded is told as it is."""
+    try:
+        return _cut(told(codec.decode(row.type, row.payload)))
+    except RowUnreadable:
+        return _cut(row.payload)
+
+
+def named(row: RawRow) -> str:
+    """Return what kind of event it is, without the version of its shape; not yet escaped."""
+    return row.type.rpartition(".v")[0] or row.type
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
+
+
+def utc(at_ms: int) -> str:
+    """Return UTC milliseconds as a date and a time."""
+    try:
+        second = datetime.fromtimestamp(at_ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{at_ms} ms"
+    return f"{second:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03}Z"
 
 
 def short(digest: str) -> str:
