@@ -72,6 +72,7 @@ def test_a_retry_of_the_same_run_takes_no_brief_and_the_next_prompt_does(tau: Fa
     tau.tell("auto_retry_start")
     tau.tell("agent_start")
     assert not insertion.takes(PROMPT)
+    tau.tell("agent_settled")
     tau.tell("agent_start")
     assert insertion.takes(PROMPT)
 

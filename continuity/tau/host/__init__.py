@@ -29,6 +29,7 @@ from tau_coding.version import current_version
 from continuity.capture import RECEIPT_NAMESPACE
 from continuity.privacy.quoting import printable
 from continuity.tau.entries import BRIEF_TYPE, EntryDamaged, Json, MessageKey, Parsed, parse_entry
+from continuity.tau.host.hearing import hear
 from journal.events.lifecycle import Level
 from journal.ids import EntryId
 
@@ -106,7 +107,7 @@ def subscribe(tau: Tau, ours: Boundaries) -> None:
         **_content_handlers(ours),
     }
     for name, handler in handlers.items():
-        tau.on(name, _guarded(name, handler, ours))
+        hear(tau, name, _guarded(name, handler, ours))
 
 
 def when_started(tau: Tau, run: Callable[[], None]) -> None:
@@ -116,7 +117,7 @@ def when_started(tau: Tau, run: Callable[[], None]) -> None:
         del event, context
         run()
 
-    tau.on("session_start", started)
+    hear(tau, "session_start", started)
 
 
 def when_quit(tau: Tau, run: Callable[[], Awaitable[None]]) -> None:
@@ -127,7 +128,7 @@ def when_quit(tau: Tau, run: Callable[[], Awaitable[None]]) -> None:
         if isinstance(event, SessionShutdownEvent) and event.reason == "quit":
             await run()
 
-    tau.on("session_shutdown", ending)
+    hear(tau, "session_shutdown", ending)
 
 
 def _session_handlers(ours: Boundaries) -> dict[str, _Handler]:

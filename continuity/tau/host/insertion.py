@@ -12,6 +12,7 @@ from tau_coding.extensions import ExtensionContext, ExtensionError, SessionStart
 
 from continuity.tau.entries import BRIEF_TYPE, Json
 from continuity.tau.host import HostGone, Message, Tau
+from continuity.tau.host.hearing import hear
 
 type Placed = Literal["queued", "replaces"]
 
@@ -49,11 +50,11 @@ class Insertion:
         self._armed = False
         self._retrying = False
         self._replacement: _Brief | None = None
-        tau.on("session_start", self._session_started)
-        tau.on("auto_retry_start", self._retry_announced)
-        tau.on("agent_start", self._run_started)
-        tau.on("message_start", self._message_started)
-        tau.on("agent_settled", self._work_settled)
+        hear(tau, "session_start", self._session_started)
+        hear(tau, "auto_retry_start", self._retry_announced)
+        hear(tau, "agent_start", self._run_started)
+        hear(tau, "message_start", self._message_started)
+        hear(tau, "agent_settled", self._work_settled)
 
     def takes(self, message: Message) -> bool:
         """Tell, once per run, that `message` is its prompt; call it in every `message_ended`.
