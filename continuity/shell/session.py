@@ -84,6 +84,8 @@ class Session:
             if self.runner.closed:
                 return  # the process ends, or another actor of this session takes over
             self._left = False
+            if reason == "reload" and not self.begun:
+                reason = "resume"  # we are new here, so nothing that was known is kept
             if not self.begun or reason != "reload" or self.desk.ledger is not None:  # nothing open is not reloaded
                 self.holding.reason = reason
             self._want_server(at_once=True)

@@ -16,6 +16,7 @@ from continuity.tau.entries import MessageKey
 from continuity.tau.host import Context, HostGone, Message, Reason, Tau
 from continuity.tau.host.insertion import Insertion
 from continuity.tau.resident import Configuration, Resident
+from continuity.tau.standing import rival
 from journal.events import CompactionEnded, CompactionStarted
 from journal.events.lifecycle import CompactionReason, OpenReason
 
@@ -49,6 +50,9 @@ class TauBoundaries:
         self._unfiled = False
         self._cwd = Path.cwd()
         self.session: Session | None = None
+        self.down: str | None = rival(tau, at_setup=True)
+        """Why nothing is saved or recalled here although all is well: another extension does."""
+        self._withheld = self.down is not None
 
     async def session_started(self, reason: Reason, context: Context) -> None:
         """Hand over and return; replay, connection and recall go on in the background."""
@@ -57,6 +61,8 @@ class TauBoundaries:
         self._resident.models.forget()  # other extensions may be others now, and their providers with them
         self._anchor, self._ended, self._unfiled = None, False, False
         self._cwd = Path(context.cwd)
+        if self._stands_down(context):
+            return
         level = host.level(context, self._tau)
         if level == "C":
             self.session = None
@@ -76,6 +82,20 @@ class TauBoundaries:
             return
         self._told_at_start(session)
         self._resident.owner.spawn("start", partial(self._start, session, _OPENINGS.get(reason, "startup")))
+
+    def _stands_down(self, context: Context) -> bool:
+        """Leave the session to another extension that brings Basic Memory; go on where there was one and is none."""
+        self.down, say = rival(self._tau), self._resident.presence.say
+        if self.down is not None:
+            self.session = None
+            self._resident.yielded(context)
+            say("rival", self.down, "warning")
+            return True
+        if self._resident.returns():
+            say("rival", "Continuity saves and recalls again: no other extension brings Basic Memory to this Tau.")
+        if self._withheld:
+            say("tools", "Memory's tools are not offered yet; /reload offers them.")
+        return False
 
     def _told_at_start(self, session: Session) -> None:
         """Say what of this work's filing is not as a person may expect."""

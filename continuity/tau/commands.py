@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
 
 from continuity.tau import (
@@ -74,8 +74,13 @@ COMMANDS = (
 )
 
 
-def register(tau: Tau, runs: Mapping[str, Run]) -> None:
-    """Register every command with what it does; one without a run of its own says that it is off."""
+def register(tau: Tau, runs: Mapping[str, Run], taken: Container[str] = ()) -> None:
+    """Register every command with what it does; one without a run of its own says that it is off.
+
+    What is `taken` is another extension's: Tau keeps the first of a name.
+    """
     for command in COMMANDS:
+        if command.name in taken:
+            continue
         run = runs.get(command.name, lambda _, said=command.when_off: said)
         register_command(tau, command.name, run, description=command.description, usage=command.usage)

@@ -23,8 +23,9 @@ from continuity.shell.serving import server_spec
 from continuity.shell.settings import Settings
 from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.checkpoint_command import checkpoint
-from continuity.tau.commands import Run, register
-from continuity.tau.host import Tau, subscribe, when_quit, when_started
+from continuity.tau.commands import COMMANDS, Run, register
+from continuity.tau.host import Tau, register_command, subscribe, when_quit, when_started
+from continuity.tau.host.beside import taken_commands, taken_tools
 from continuity.tau.host.insertion import Insertion
 from continuity.tau.host.model_call import is_lookup
 from continuity.tau.host.tools import ToolRun, register_tool
@@ -34,6 +35,7 @@ from continuity.tau.pause_command import switch
 from continuity.tau.pending_command import pending
 from continuity.tau.remember_command import remembered
 from continuity.tau.resident import Configuration, Resident, resident
+from continuity.tau.standing import second, serve
 from continuity.tau.status_command import shown, status
 from continuity.tau.why_command import why
 from journal.disk import make_folder
@@ -42,6 +44,9 @@ MANY_TOOLS = 60
 """More tools than this are said: each costs its schema in every request."""
 
 OFF_THE_RECORD = "Off the record: no checkpoint is made. /bm-resume first; what was said meanwhile stays out."
+
+PAGE = "continuity-status"
+"""The status page's name where another extension has taken `bm-status`."""
 
 
 def setup(tau: Tau) -> None:
@@ -52,28 +57,60 @@ def setup(tau: Tau) -> None:
     """
     if is_lookup():
         return
-    living = resident()
+    living, twice = resident(), second(tau)
+    if twice is not None:
+        living.presence.say("twice", twice, "warning")
+        return
+    _set_up(tau, living)
+    serve(tau)
+
+
+def _set_up(tau: Tau, living: Resident) -> None:
     configured, trouble = _configured()
     if trouble is not None:
         _off(tau, living, trouble)
         return
     insertion = Insertion(tau, living.outstanding, lambda: secrets.token_hex(16))
     boundaries = TauBoundaries(tau, living, insertion, configured)
-    register(tau, _runs(living, boundaries))
+    _offer_commands(tau, living, boundaries)
     ignored = configured.loaded.ignored_keys
     if ignored:
         living.presence.say("ignored", f"Continuity passed over unknown settings: {', '.join(ignored)}.")
-    for topic, text in _offer_tools(tau, living, boundaries, configured):
-        living.presence.say(topic, text)
+    if boundaries.down is None:
+        for topic, text in _offer_tools(tau, living, boundaries, configured):
+            living.presence.say(topic, text)
     subscribe(tau, boundaries)
+
+
+def _offer_commands(tau: Tau, living: Resident, boundaries: TauBoundaries) -> None:
+    """Register the commands that no other extension has; the status page is to be had in any case."""
+    runs, taken = _runs(living, boundaries), taken_commands(tau)
+    register(tau, runs, taken)
+    theirs = [f"/{command.name}" for command in COMMANDS if command.name in taken]
+    if "bm-status" in taken:
+        description = "Where memory goes: Continuity's own page"
+        register_command(tau, PAGE, runs["bm-status"], description=description, usage=f"/{PAGE}")
+    if theirs and boundaries.down is None:
+        page = f" /{PAGE} shows Continuity's page." if "bm-status" in taken else ""
+        living.presence.say("commands", f"Another extension has the commands {', '.join(theirs)}.{page}")
 
 
 def _off(tau: Tau, living: Resident, trouble: str) -> None:
     """Offer the commands alone, and end what an earlier generation with usable settings may have left running."""
     living.presence.say("settings", f"Continuity is off: {trouble}", "error")
     register(tau, {"bm-status": lambda _: status(None, living.link, trouble, living.clock.now_ms())})
-    when_started(tau, lambda: living.presence.use(tau))
-    when_quit(tau, partial(living.quit, Settings().exit_timeout_seconds))
+    user = object()
+
+    def started() -> None:
+        living.enter(user)
+        living.presence.use(tau)
+
+    async def ending() -> None:
+        if living.left(user):  # else a session that began with usable settings goes on
+            await living.quit(Settings().exit_timeout_seconds)
+
+    when_started(tau, started)
+    when_quit(tau, ending)
 
 
 def _configured() -> tuple[Configuration, str | None]:
@@ -116,6 +153,8 @@ def _runs(living: Resident, boundaries: TauBoundaries) -> Mapping[str, Run]:
 
 def _shown(living: Resident, boundaries: TauBoundaries) -> str | None:
     def page() -> str:
+        if boundaries.down is not None:
+            return f"Continuity\n  rivals       {boundaries.down}"
         adhoc = living.adhoc.path if boundaries.apart else None
         now_ms, unsaid = living.clock.now_ms(), living.presence.unsaid
         return status(boundaries.session, living.link, None, now_ms, adhoc=adhoc, unsaid=unsaid)
@@ -138,8 +177,13 @@ def _offer_tools(
     if inventory is None:
         yield "tools", "Memory did not list its tools in time; /reload offers them once it has."
         return
-    offered = bridge(inventory.tools, allow=settings.tools)
+    offered, taken = bridge(inventory.tools, allow=settings.tools), taken_tools(tau)
+    theirs = [tool.name for tool in offered.tools if tool.name in taken]
+    if theirs:
+        yield "taken", f"Another extension has tools of these names, and ours are left out: {', '.join(theirs)}."
     for tool in offered.tools:
+        if tool.name in taken:
+            continue
         call = Call(tool, {}, Ticket(), settings.timeout_seconds)
         register_tool(tau, tool, partial(_called, living, boundaries, call))
     yield from _said_of(offered)

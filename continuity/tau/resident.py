@@ -80,6 +80,7 @@ class Resident:
         self._visits = Visits(self.sessions.__contains__)
         self._forgot: tuple[bool, int | None] | None = None
 
+        self._yielded = False
     def use(self, configured: Configuration) -> MemoryLink:
         """Return the link to the server the settings name; another one ends when the settings name another."""
         spec = configured.server
@@ -172,6 +173,18 @@ class Resident:
                 del self.sessions[session.desk.session_id]
 
         self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
+
+    def yielded(self, context: Context) -> None:
+        """Another extension serves the session `context` is about; what we began there is finished behind us."""
+        self._yielded = True
+        known = self.sessions.get(SessionId(context.session_id or ""))
+        if known is not None and not known.runner.closed:
+            self.leave(known)
+
+    def returns(self) -> bool:
+        """Tell, once, that we stood down before."""
+        stood, self._yielded = self._yielded, False
+        return stood
 
     def sweep(self, session: Session, places: Places) -> None:
         """Settle what killed sessions of the same work left open, behind everything else; once for a work and a server."""

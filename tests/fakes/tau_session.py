@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from tau_agent.session import SessionEntry
 from tau_coding import (
     CodingSession,
@@ -17,7 +18,7 @@ from tau_coding import (
     jsonl_session_storage,
     load_provider_settings,
 )
-from tau_coding.extensions import ExtensionAPI
+from tau_coding.extensions import ExtensionAPI, ExtensionRuntime
 from tau_coding.provider_runtime import create_model_provider
 from tau_coding.session_manager import SessionManager
 
@@ -30,13 +31,16 @@ type Setup = Callable[[ExtensionAPI], None]
 class LiveSession:
     """A session and what a person would do with it."""
 
-    def __init__(self, session: CodingSession, file: Path) -> None:
+    def __init__(self, session: CodingSession, file: Path, failures: list[str]) -> None:
         self.tau = session
         self.file = file
+        self._failures = failures
 
     async def prompt(self, text: str) -> list[object]:
         """Run one prompt to its end; returns the events."""
-        return [event async for event in self.tau.prompt(text)]
+        events: list[object] = [event async for event in self.tau.prompt(text)]
+        self.assert_sound()
+        return events
 
     async def entries(self) -> tuple[SessionEntry, ...]:
         return await self.tau.session_entries()
@@ -45,6 +49,25 @@ class LiveSession:
         """Fail if an extension failed: Tau itself would not tell."""
         found = [d for d in self.tau.resource_diagnostics if d.kind == "extension"]
         assert not found, found
+        assert not self._failures, self._failures
+
+
+@contextmanager
+def failing() -> Generator[list[str]]:
+    """List what Tau takes down of extensions that fail, in whatever session: it forgets it with the next reload."""
+    found: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_record_runtime_failure", "_record_bad_result", "record_ui_failure"):
+            patch.setattr(ExtensionRuntime, name, _heard(found, getattr(ExtensionRuntime, name)))
+        yield found
+
+
+def _heard(found: list[str], stock: Callable[..., None]) -> Callable[..., None]:
+    def record(runtime: object, *told: object) -> None:
+        found.append(" ".join(str(each) for each in told))
+        stock(runtime, *told)
+
+    return record
 
 
 @asynccontextmanager
@@ -55,8 +78,10 @@ async def live_session(
     provider: str = PROVIDER,
     model: str = MODEL,
     session_id: str | None = None,
+    extensions: Sequence[Path] = (),
+    trusted: bool = False,
 ) -> AsyncGenerator[LiveSession]:
-    """Open a session of `home` with `setup` as an extension; resumes `session_id` if given."""
+    """Open a session with `setup` and `extensions` (as `-e` does), and the folder's own if it is `trusted`."""
     if setup is not None:
         home.write_extension("probe", _extension_source(setup))
     paths = TauPaths(home=home.home, agents_home=home.root / "agents")
@@ -81,17 +106,21 @@ async def live_session(
             session_manager=manager,
             index_on_first_persist=True,
             resource_paths=TauResourcePaths(root=paths.home, cwd=home.cwd, agents_root=paths.agents_home, paths=paths),
-            trust_override="decline",
+            extension_paths=tuple(extensions),
+            project_extensions_enabled=trusted,
+            trust_override="approve" if trusted else "decline",
         )
     )
-    live = LiveSession(session, record.path)
-    try:
-        live.assert_sound()
-        await session.emit_pending_session_start()
-        yield live
-        live.assert_sound()
-    finally:
-        await session.aclose()
+    with failing() as failures:
+        live = LiveSession(session, record.path, failures)
+        try:
+            live.assert_sound()
+            await session.emit_pending_session_start()
+            yield live
+            live.assert_sound()
+        finally:
+            await session.aclose()
+        assert not failures, failures
 
 
 def _extension_source(setup: Setup) -> str:

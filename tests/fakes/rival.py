@@ -1,0 +1,42 @@
+"""Another extension that brings Basic Memory to Tau, built as Basic Memory's own is: a package of two files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fakes.tau_home import TauHome
+
+PAGE = "the other extension's page"
+
+_EXTENSION = """\
+from tau_agent.tools import AgentTool, AgentToolResult
+from .continuity import NAMESPACE
+
+
+def setup(tau):
+    async def execute(tool_call_id, arguments, signal=None, on_update=None):
+        return AgentToolResult(content=[])
+
+    tau.register_tool(
+        AgentTool(
+            name="bm_write_note",
+            label="Basic Memory: write_note",
+            description="Write a note",
+            parameters={"type": "object"},
+            execute_fn=execute,
+        )
+    )
+"""
+_COMMAND = f"""\
+    tau.register_command("bm-status", lambda arguments, context: {PAGE!r}, description="Show state")
+"""
+
+
+def write_rival(home: TauHome, name: str = "basic-memory", *, root: Path | None = None, command: bool = False) -> Path:
+    """Install it under `name`, for the person or in the project under `root`; with a `command` of a name of ours."""
+    folder = (root or home.home) / "extensions" / name
+    folder.mkdir(parents=True)
+    (folder / "continuity.py").write_text('NAMESPACE = "basic-memory.continuity.v1"\n', encoding="utf-8")
+    path = folder / "extension.py"
+    path.write_text(_EXTENSION + (_COMMAND if command else ""), encoding="utf-8")
+    return path
