@@ -74,6 +74,12 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     left_tip: EntryId | None
 
 
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """There are compactions on the path that nobody announced; `entries` are all there are, oldest first."""
+
+    entries: tuple[EntryId, ...]
+
+
 class Settle(msgspec.Struct, frozen=True, kw_only=True):
     """The agent came to rest, or was found at rest: `tip` is the newest public message on the path."""
 
@@ -211,6 +217,7 @@ type Command = (
     OpenSession
     | CloseSession
     | Fork
+    | Notice
     | Settle
     | Request
     | BeginCapture

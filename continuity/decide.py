@@ -13,6 +13,7 @@ from continuity.commands import (
     CommandRejected,
     EraseBodies,
     Fork,
+    Notice,
     Observe,
     Observed,
     OpenSession,
@@ -70,8 +71,8 @@ def decide(state: State, command: Command) -> Events:
             return _close(state, command)
         case Fork():
             return (BranchForked(reason=command.reason, left_tip=command.left_tip, kept_tip=state.tip),)
-        case Settle():
-            return _settle(state, command)
+        case Settle() | Notice():
+            return _found(state, command)
         case Request():
             return _request(state, command)
         case BeginCapture():
@@ -119,6 +120,10 @@ def _close(state: State, command: CloseSession) -> Events:
     return (SessionClosed(reason=command.reason, unsaved_tip=unsaved, drained=state.drained),)
 
 
+def _found(state: State, command: Settle | Notice) -> Events:
+    return _settle(state, command) if isinstance(command, Settle) else _notice(state, command)
+
+
 def _settle(state: State, command: Settle) -> Events:
     if command.messages == 0 and command.tip == state.settled_tip:
         return ()
@@ -129,6 +134,12 @@ def _settle(state: State, command: Settle) -> Events:
             interrupted=command.interrupted,
         ),
     )
+
+
+def _notice(state: State, command: Notice) -> Events:
+    """Each compaction once; together they make what was gathered due once."""
+    new = tuple(CompactionNoticed(entry=entry) for entry in command.entries if entry not in state.compactions)
+    return (*new, *_compaction(state)) if new else ()
 
 
 def _switch(state: State, command: Pause | Resume) -> Events:
@@ -247,7 +258,7 @@ def _observe(state: State, fact: Observed) -> Events:
         case SynthesisAdvanced() | SynthesisFinished() | SynthesisFailed():
             return (_synthesis(state, fact),)
         case CompactionNoticed():
-            return () if state.compaction_entry == fact.entry else (fact, *_compaction(state))
+            return _notice(state, Notice(entries=(fact.entry,)))
         case CompactionStarted():
             return (fact, *_compaction(state))
         case BasisTaken():

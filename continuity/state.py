@@ -215,7 +215,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Transcript notes that the next checkpoint names, oldest first; of very many the newest."""
     handoff: Handoff | None = None
     connection: MemoryConnected | None = None
-    compaction_entry: EntryId | None = None
+    compactions: frozenset[EntryId] = frozenset()
+    """Those that nobody announced and that were noticed; a path may hold several, and forget the newest of them."""
     recall: Recall = Recall()
     calls: tuple[OpenCall, ...] = ()
 

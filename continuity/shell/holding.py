@@ -7,7 +7,7 @@ from functools import partial
 import anyio.to_thread
 import msgspec
 
-from continuity.commands import Fork, Observe, OpenSession, Request
+from continuity.commands import Fork, Notice, OpenSession, Request
 from continuity.lineage import ForkAt, Stay, choose
 from continuity.offrecord import entered
 from continuity.places import Places
@@ -18,7 +18,6 @@ from continuity.shell.pausing import Pausing
 from continuity.shell.ports import PathView
 from continuity.shell.runner import Runner
 from journal.errors import JournalError, JournalLocked
-from journal.events import CompactionNoticed
 from journal.events.lifecycle import OpenReason
 from journal.ids import EntryId
 from journal.row import WriterRecord
@@ -160,8 +159,6 @@ class Holding:
         await self._pausing.enter(view.path, seen=view.before(self._prompt), paused=paused)
 
     async def notice_compaction(self, ledger: Ledger, view: PathView) -> None:
-        """Record the newest compaction on the path, if it was not announced."""
-        if view.compactions:
-            rows = await ledger.apply(Observe(CompactionNoticed(entry=view.compactions[-1])), tip=None)
-            if rows:
-                self._runner.recaller.stale(ledger.current)
+        """Record the compactions on the path that were not; several may have come between two boundaries."""
+        if await ledger.apply(Notice(entries=view.compactions), tip=None):
+            self._runner.recaller.stale(ledger.current)

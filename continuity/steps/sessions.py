@@ -110,7 +110,7 @@ def compaction_ended(state: State, row: Row, event: CompactionEnded) -> State:
 def compaction_noticed(state: State, row: Row, event: CompactionNoticed) -> State:
     return replace(
         state,
-        compaction_entry=event.entry,
+        compactions=state.compactions | {event.entry},
         recall=_due(state.recall, "compaction"),
     )
 

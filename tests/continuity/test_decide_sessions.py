@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from continuity.commands import CloseSession, Fork, Observe, OpenSession, Pause, Request, ResolveCall, Resume, Settle
+from continuity.commands import (
+    CloseSession,
+    Fork,
+    Notice,
+    Observe,
+    OpenSession,
+    Pause,
+    Request,
+    ResolveCall,
+    Resume,
+    Settle,
+)
 from journal.events import (
     BranchForked,
     CaptureRequested,
@@ -181,6 +192,14 @@ def test_a_noticed_compaction_makes_what_was_gathered_due() -> None:
 
 def test_a_compaction_is_noticed_once() -> None:
     given(opened(), settled(10), NOTICED).when(Observe(NOTICED)).then()
+
+
+def test_compactions_found_together_are_all_noticed_and_make_what_was_gathered_due_once() -> None:
+    older, newest = NOTICED, CompactionNoticed(entry=EntryId("cc04"))
+    both = Notice(entries=(older.entry, newest.entry))
+    given(opened(), settled(10)).when(both).then(older, newest, REQUESTED)
+    given(opened(), settled(10), newest).when(both).then(older, REQUESTED)
+    given(opened(), settled(10), newest, older).when(both).then()
 
 
 def test_an_announced_compaction_makes_what_was_gathered_due() -> None:

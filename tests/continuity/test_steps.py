@@ -212,7 +212,7 @@ def test_a_compaction_owes_a_brief_and_an_inferred_one_is_known_by_its_entry() -
     assert changed(*history, by=CompactionEnded(reason="manual", aborted=True)) == {}
     assert changed(*history, by=CompactionEnded(reason="manual", aborted=False)) == {"recall": owed}
     noticed = CompactionNoticed(entry=NEXT_TIP)
-    assert changed(*history, by=noticed) == {"compaction_entry": NEXT_TIP, "recall": owed}
+    assert changed(*history, by=noticed) == {"compactions": frozenset({NEXT_TIP}), "recall": owed}
 
 
 def test_a_connection_comes_and_goes_and_a_plan_made_for_it_goes_too() -> None:

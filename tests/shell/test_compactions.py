@@ -126,6 +126,20 @@ async def test_a_compaction_makes_one_checkpoint_however_it_is_learnt_of(tmp_pat
         assert process.memory.calls()["write_note"] == 1
 
 
+async def test_compactions_that_come_together_and_one_that_a_move_came_back_before_are_each_noticed_once(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, cadence=PATIENT) as process:
+        talk = await process.open()
+        await talk.turn("what was said before")
+        older, newer = talk.conversation.compact(), talk.conversation.compact()
+        await talk.turn("go on")
+        talk.conversation.go_to(older)
+        await talk.turn("another way")
+        assert [noticed.entry for noticed in talk.events(CompactionNoticed, branch=2)] == [older, newer]
+        assert talk.events(SessionOpened, branch=2)[-1].reason == "branch"
+
+
 STARTS_AND_ENDS: dict[str, tuple[Sequence[Observed], int]] = {
     "a start without an end": ((started(),), 1),
     "an end without a start": ((ended(),), 0),
