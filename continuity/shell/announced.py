@@ -82,12 +82,13 @@ class AnnouncedSession(Session):
     async def moved(self, anchor: object) -> None:
         """The host went to another place in the session's tree: what is left behind is captured while nobody waits.
 
-        A mere look makes no branch; the next prompt does, if it goes on from there.
+        A mere look makes no branch; what is recorded next does, if it goes on from there.
         """
         async with self._boundary():
             ledger = self.desk.ledger
             if ledger is None:
                 return
+            self.holding.goes_on()  # from elsewhere, if it does: a compaction there is none of the branch that is left
             view = await self.desk.source.view(anchor)
             chosen = choose(view.path, ledger.trails, ledger.current)
             if not isinstance(chosen, Stay) or chosen.branch != ledger.current:

@@ -139,6 +139,21 @@ async def test_a_move_in_the_tree_captures_what_is_left_and_makes_no_branch(tmp_
         assert list(talk.session.desk.ledger.states) == [1]
 
 
+async def test_a_compaction_at_a_place_that_was_only_looked_at_begins_a_branch_there(tmp_path: Path) -> None:
+    async with announced(tmp_path) as (_, talk):
+        looked_at = talk.conversation.tip
+        await talk.turn("what is left behind")
+        left = talk.conversation.tip
+        talk.conversation.go_to(looked_at)
+        await talk.ours.moved(None)
+        await talk.compact()
+        assert [e.aborted for e in talk.events(CompactionEnded, branch=2)] == [False]
+        assert talk.events(CompactionEnded) == []
+        ledger = talk.session.desk.ledger
+        assert ledger is not None
+        assert {trail.branch: trail.tips[-1][1] for trail in ledger.trails} == {1: left, 2: looked_at}
+
+
 async def test_coming_back_to_the_tip_captures_nothing(tmp_path: Path) -> None:
     async with announced(tmp_path) as (_, talk):
         await talk.ours.moved(None)
