@@ -29,8 +29,13 @@ CUT = frozenset({"aborted", "error", "length"})
 """Stop reasons of an answer that somebody or something cut off."""
 
 _ROLES: Mapping[str, Kind] = {"user": "user", "assistant": "assistant", "toolResult": "tool", "tool": "tool"}
-_TERMINAL_PREFIX = "Terminal command executed by the user.\n\nCommand:\n```bash\n"
-"""How Tau words the user message it makes from `!command`: tool output, not the user's words."""
+_MADE_BY_TAU = (
+    "Terminal command executed by the user.\n\nCommand:\n```bash\n",
+    "Previous conversation summary:\n",
+    "The following is a summary of a branch that this conversation came back from:\n<summary>\n",
+)
+"""How Tau words what it puts in as a user's message: the output of a `!command`, and summaries it copied when it repaired
+its history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +188,7 @@ def _message(entry_id: str, raw: Mapping[str, Json], message: Mapping[str, Json]
     text = _joined_text(message.get("content"))
     stop = _stop_reason(message) if kind == "assistant" else None
     readable = kind == "user" or (kind == "assistant" and (stop == "stop" or stop in CUT))
-    hidden = kind == "user" and text.startswith(_TERMINAL_PREFIX)
+    hidden = kind == "user" and text.startswith(_MADE_BY_TAU)
     entry = Entry(
         id=EntryId(entry_id),
         parent_id=_parent(raw),

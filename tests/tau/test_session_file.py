@@ -274,6 +274,21 @@ def test_an_image_alone_and_a_terminal_command_are_no_public_messages(file: Sess
     assert public_messages(file.active_path().entries) == ()
 
 
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Previous conversation summary:\nGoals.",
+        "The following is a summary of a branch that this conversation came back from:\n<summary>\nGoals.\n</summary>",
+    ],
+)
+def test_a_summary_that_tau_copied_as_a_users_message_is_no_public_message(
+    file: SessionFile, path: Path, summary: str
+) -> None:
+    write(path, user("u1"), user("u2", summary, parent="u1"))
+    file.read_new()
+    assert [message.entry_id for message in public_messages(file.active_path().entries)] == ["u1"]
+
+
 def test_only_our_own_records_are_kept(file: SessionFile, path: Path) -> None:
     write(
         path,
