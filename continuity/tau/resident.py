@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import anyio
 
 from continuity.memory.errors import CommandRefused
+from continuity.memory.inventory import Inventory
 from continuity.memory.liveness import identify
 from continuity.memory.server import ServerSpec
 from continuity.places import Places
@@ -72,6 +74,8 @@ class Resident:
         self.writer = WriterRecord(writer=WriterId(secrets.token_hex(16)), process=identify(os.getpid()))
         self.version = version("tau-continuity")
         self.link: MemoryLink | None = None
+        self.listed: Callable[[Inventory], None] | None = None
+        """Hears what the server offers, whenever it says so."""
         self.sessions: dict[SessionId, Session] = {}
         named = f"{host.HOST_NAME} {host.host_version()}"[:200]
         self.adhoc = AdHoc(self.writer, self.clock, self.presence, host=named, version=self.version)
@@ -89,13 +93,19 @@ class Resident:
             return self.link
         if self.link is not None:
             self.link.retire()
-        keep = partial(keep_inventory, configured.places, spec)
+        keep = partial(self._listed, configured.places, spec)
         link = MemoryLink(spec, configured.loaded.settings.timeout_seconds, keep)
         self.link = link
         for session in self.sessions.values():
             session.runner.relink(link)
         self.owner.spawn("memory", link.run, daemon=True)
         return link
+
+    def _listed(self, places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:
+        """Keep what the server offers for the next start, and tell of it."""
+        if self.listed is not None:
+            self.listed(inventory)
+        keep_inventory(places, spec, inventory)
 
     def session(self, context: Context, configured: Configuration, level: Level) -> Session | None:
         """Return the session `context` is about, known or new; None where it has no id (level C)."""

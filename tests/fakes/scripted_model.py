@@ -59,6 +59,8 @@ class Reply:
     delay_seconds: float = 0.0
     tool: tuple[str, Mapping[str, Json]] | None = None
     """Ask for this tool call instead of stopping."""
+    also: tuple[tuple[str, Mapping[str, Json]], ...] = ()
+    """And for these, at once."""
     reasoning: str = ""
     """What the model thinks before it speaks."""
     tokens: tuple[int, int] = (10, 5)
@@ -270,9 +272,10 @@ def _events(reply: Reply) -> Iterator[str]:
     yield _chunk({"content": reply.text[middle:]})
     finish = reply.finish
     if reply.tool is not None:
-        name, arguments = reply.tool
-        call: Json = {"name": name, "arguments": json.dumps(dict(arguments))}
-        yield _chunk({"tool_calls": [{"index": 0, "id": f"call-{name}", "type": "function", "function": call}]})
+        for index, (name, arguments) in enumerate((reply.tool, *reply.also)):
+            call: Json = {"name": name, "arguments": json.dumps(dict(arguments))}
+            number = f"call-{name}-{index}" if index else f"call-{name}"
+            yield _chunk({"tool_calls": [{"index": index, "id": number, "type": "function", "function": call}]})
         finish = "tool_calls"
     given, made = reply.tokens
     usage: Json = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}

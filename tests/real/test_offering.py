@@ -1,0 +1,195 @@
+"""A real Tau is offered each usable tool of the server once, and is told what it is not offered, in time and with the reason."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import Lived, lived
+from tests.fakes.memory_server import READ, WRITE
+from tests.fakes.scripted_model import Json, ScriptedModel
+from tests.fakes.tau_session import LiveSession, live_session
+from tests.fakes.tool_user import ToolUser, offered_in
+from tests.shell.rig import BOUND, until
+
+OBJECT: dict[str, Json] = {"type": "object", "properties": {"q": {"type": "string"}}}
+OK: Mapping[str, Any] = {"result": {"content": [{"type": "text", "text": "ok"}]}}
+ODD_NAMES = ("a/b.c", "with space", "x" * 83)
+
+
+@pytest.fixture(scope="module")
+def agent() -> ToolUser:
+    return ToolUser()
+
+
+@pytest.fixture(scope="module")
+def model(agent: ToolUser) -> Generator[ScriptedModel]:
+    with ScriptedModel(agent) as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def cold(tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> FakeScenario:
+    """A Tau to be run in this process that has never seen its server."""
+    made = FakeScenario(tmp_path, model, capture_knowledge=False, auto_recall=False)
+    for name, value in made.home.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(made.home.cwd)
+    return made
+
+
+def tool(name: str) -> dict[str, Any]:
+    return {"name": name, "inputSchema": OBJECT}
+
+
+async def offered(live: LiveSession, model: ScriptedModel) -> set[str]:
+    """Return what of ours the model is offered with a prompt."""
+    await live.prompt("hello")
+    return {name for name in offered_in(model.requests_for("agent")[-1]) if name.startswith("bm_")}
+
+
+async def test_hundreds_of_tools_with_odd_names_are_offered_under_good_ones_and_their_number_is_said(
+    cold: FakeScenario, model: ScriptedModel, agent: ToolUser
+) -> None:
+    names = [f"t{number}" for number in range(497)] + list(ODD_NAMES)
+    pages = [[tool(name) for name in names[at : at + 100]] for at in range(0, 500, 100)]
+    cold.memory.faults(tools={"pages": pages}, **{name: [OK] for name in ODD_NAMES})
+    async with lived(cold) as one:
+        found = await offered(one.live, model)
+        assert len(found) == 500
+        assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in found)
+        assert one.said("many") == "500 memory tools are offered; `tools` in the settings limits them."
+        renamed = sorted(name for name in found if not re.fullmatch(r"bm_t\d+", name))
+        answers = await agent.use(one.live, *((name, {"q": "x"}) for name in renamed))
+        assert [answer.text for answer in answers] == ["ok"] * 3
+    assert set(cold.memory.calls()) >= set(ODD_NAMES)
+
+
+async def test_a_persons_list_limits_them_and_names_on_it_that_nobody_has_are_said(
+    cold: FakeScenario, model: ScriptedModel
+) -> None:
+    cold.set(tools=["read_note", "bm_write_note", "nowhere"])
+    async with lived(cold) as one:
+        assert await offered(one.live, model) == {"bm_read_note", "bm_write_note"}
+        assert one.said("unknown") == "`tools` names what the server does not offer: nowhere."
+
+
+async def test_one_bad_schema_costs_one_tool_by_name_and_a_listing_without_end_costs_its_bound(
+    cold: FakeScenario, model: ScriptedModel
+) -> None:
+    cold.set(discovery_seconds=1, timeout_seconds=1)
+    bad = {"name": "bad", "inputSchema": {"type": "object", "properties": 5}}
+    cold.memory.faults(tools={"pages": [[WRITE, bad, READ]], "endless": True})
+    async with lived(cold) as one:
+        assert await offered(one.live, model) == {"bm_read_note", "bm_write_note"}
+        assert one.said("left-out") == "Tools without a usable schema were left out: bad."
+        assert one.said("listing") == "Memory's list of tools is not whole: listing ended early: timeout."
+
+
+async def test_tools_that_change_in_a_run_are_said_and_offered_after_a_reload(
+    cold: FakeScenario, model: ScriptedModel, agent: ToolUser
+) -> None:
+    async with lived(cold) as one:
+        assert "bm_new" not in await offered(one.live, model)
+        cold.memory.faults(tools={"pages": [[WRITE, READ, tool("new")]]}, read_note=["changed", "store"])
+        (answer,) = await agent.use(one.live, ("bm_read_note", {"identifier": "x"}))
+        assert not answer.is_error
+        changed = "Memory's tools have changed; /reload offers them as they are now."
+        await until(lambda: one.said("tools") == changed, "the news")
+        await one.live.tau.reload()
+        assert await offered(one.live, model) == {"bm_read_note", "bm_write_note", "bm_new"}
+
+
+AWAY: Mapping[str, tuple[str, str]] = {
+    "hang": ("did not answer in time", "did not answer"),
+    "garbage": ("speaks something else than MCP", "speaks something else"),
+    "exit": ("ended at once", "ended at once"),
+}
+
+
+@asynccontextmanager
+async def ticking() -> AsyncGenerator[list[float]]:
+    """Take down when the loop came round, for the length of the block."""
+    ticks: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            ticks.append(anyio.current_time())
+            await anyio.sleep(0.01)
+
+    ticker = asyncio.ensure_future(tick())
+    try:
+        yield ticks
+    finally:
+        ticker.cancel()
+
+
+@pytest.mark.parametrize("fault", AWAY)
+async def test_on_a_cold_start_a_server_that_is_not_there_costs_its_bound_and_leaves_commands_and_the_reason(
+    cold: FakeScenario, model: ScriptedModel, fault: str
+) -> None:
+    cold.set(discovery_seconds=0.5, timeout_seconds=1)
+    cold.memory.faults(initialize=fault)
+    with anyio.fail_after(BOUND):
+        async with live_session(cold.home) as live:
+            one = Lived(live, cold)
+            assert await offered(live, model) == set()
+            assert AWAY[fault][0] in (one.said("tools") or "")
+            assert "/reload" in (one.said("tools") or "")
+            await until(lambda: AWAY[fault][1] in (one.said("link") or ""), "the reason")
+            assert "down" in (live.tau.handle_command("/bm-status").message or "")
+            cold.memory.faults()
+            assert one.serving.link is not None
+            assert await one.serving.link.up(BOUND)
+            assert one.said("tools") == "Memory has listed its tools; /reload offers them."
+
+
+@pytest.mark.parametrize("fault", ["hang", "exit", pytest.param("garbage", marks=pytest.mark.long)])
+async def test_on_a_warm_start_nothing_waits_for_a_server_that_is_not_there(
+    scene: FakeScenario, model: ScriptedModel, fault: str
+) -> None:
+    scene.set(timeout_seconds=1, recall_wait_seconds=0.1, capture_knowledge=False)
+    scene.memory.faults(initialize=fault)
+    async with ticking() as ticks, live_session(scene.home) as live:
+        one = Lived(live, scene)
+        assert "bm_write_note" in await offered(live, model)
+        await until(lambda: AWAY[fault][1] in (one.said("link") or ""), "the reason")
+        assert "connection   down" in (live.tau.handle_command("/bm-status").message or "")
+        assert len(ticks) > 10
+
+
+async def test_a_command_that_is_not_installed_is_named_on_a_cold_start_and_nothing_waits(
+    cold: FakeScenario, model: ScriptedModel
+) -> None:
+    cold.set(command="no-such-memory-server", args=[])
+    async with live_session(cold.home) as live:
+        one = Lived(live, cold)
+        assert await offered(live, model) == set()
+        await until(lambda: "was not found" in (one.said("link") or ""), "the reason")
+        assert "not-found" in (live.tau.handle_command("/bm-status").message or "")
+
+
+async def test_a_start_in_vain_is_said_once_and_the_next_use_of_a_tool_starts_the_server(
+    scene: FakeScenario, agent: ToolUser
+) -> None:
+    scene.set(capture_knowledge=False, auto_recall=False)
+    scene.memory.faults(initialize="exit")
+    async with live_session(scene.home) as live:
+        one = Lived(live, scene)
+        for _ in range(2):
+            (answer,) = await agent.use(live, ("bm_read_note", {"identifier": "x"}))
+            assert answer.is_error
+            assert "memory is not reachable (exited)" in answer.text
+        assert "run its command in a terminal" in (one.said("link") or "")
+        scene.memory.faults()
+        (answer,) = await agent.use(live, ("bm_read_note", {"identifier": "x"}))
+        assert not answer.is_error
+        assert one.said("link") == "Memory is reachable again."
