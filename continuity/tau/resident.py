@@ -80,11 +80,11 @@ class Resident:
         named = f"{host.HOST_NAME} {host.host_version()}"[:200]
         self.adhoc = AdHoc(self.writer, self.clock, self.presence, host=named, version=self.version)
         self._users: set[object] = set()
+        self._yielded = False
         self._swept: dict[Work, MemoryLink] = {}
         self._visits = Visits(self.sessions.__contains__)
         self._forgot: tuple[bool, int | None] | None = None
 
-        self._yielded = False
     def use(self, configured: Configuration) -> MemoryLink:
         """Return the link to the server the settings name; another one ends when the settings name another."""
         spec = configured.server
@@ -174,16 +174,6 @@ class Resident:
         self._users.discard(user)
         return not self._users
 
-    def leave(self, session: Session) -> None:
-        """The host went to another session: let this one finish behind us, then forget it."""
-
-        async def finish() -> None:
-            await session.end_when_idle()
-            if session.runner.closed and self.sessions.get(session.desk.session_id) is session:
-                del self.sessions[session.desk.session_id]
-
-        self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
-
     def yielded(self, context: Context) -> None:
         """Another extension serves the session `context` is about; what we began there is finished behind us."""
         self._yielded = True
@@ -195,6 +185,16 @@ class Resident:
         """Tell, once, that we stood down before."""
         stood, self._yielded = self._yielded, False
         return stood
+
+    def leave(self, session: Session) -> None:
+        """The host went to another session: let this one finish behind us, then forget it."""
+
+        async def finish() -> None:
+            await session.end_when_idle()
+            if session.runner.closed and self.sessions.get(session.desk.session_id) is session:
+                del self.sessions[session.desk.session_id]
+
+        self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
 
     def sweep(self, session: Session, places: Places) -> None:
         """Settle what killed sessions of the same work left open, behind everything else; once for a work and a server."""
