@@ -1,6 +1,7 @@
 """A call of the agent's that may change something is on disk before it leaves, leaves once, and has one outcome."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -114,6 +115,29 @@ async def test_a_call_the_host_cancels_has_one_unknown_outcome_and_the_next_call
         await until(lambda: talk.events(ToolAnswered), "its outcome")
         (answered,) = talk.events(ToolAnswered)
         assert (answered.outcome, answered.code) == ("unknown", "interrupted")
+        assert not (await forward(process.link, talk.session.desk, read())).is_error
+
+
+async def test_two_calls_that_the_host_cancels_at_once_have_one_unknown_outcome_each(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await began(process)
+        process.memory.faults(write_note=["store", "silent"])
+
+        async def job(title: str) -> ToolReply:
+            return await forward(process.link, talk.session.desk, write(title=title))
+
+        calls = [process.owner.call("tool", partial(job, title), together=True) for title in ("left", "right")]
+        tasks = {asyncio.ensure_future(call) for call in calls}
+        await until(lambda: len(process.memory.notes) == 2, "the notes")
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await until(lambda: len(talk.events(ToolAnswered)) == 2, "their outcomes")
+        await until(lambda: process.memory.calls()["notifications/cancelled"] == 2, "the server's notice")
+        assert {answer.call_id: answer.outcome for answer in talk.events(ToolAnswered)} == {
+            call.call_id: "unknown" for call in talk.events(ToolCalled)
+        }
+        assert [call.unknown for call in talk.state.calls] == [True, True]
         assert not (await forward(process.link, talk.session.desk, read())).is_error
 
 
