@@ -60,6 +60,7 @@ def offer_tools(
     offered = made(inventory.tools) if inventory is not None else None
     living.listed = lambda listed: _news(living, offered, made(listed.tools), listed)
     if inventory is None or offered is None:
+        boundaries.link.want()  # whoever is late is listed in the background
         why = _WHY.get(error or "", "the memory server failed")
         yield "tools", f"Memory's tools are not offered: {why}; /reload offers them once it has listed them."
         return

@@ -2,6 +2,8 @@
 
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -66,6 +68,32 @@ def test_the_digest_names_the_tools_and_not_their_order() -> None:
     turned = msgspec.structs.replace(INVENTORY, tools=INVENTORY.tools[::-1])
     assert turned.digest == INVENTORY.digest
     assert msgspec.structs.replace(INVENTORY, tools=(TOOL,)).digest != INVENTORY.digest
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from continuity.memory.inventory import Inventory, InventoryCache, ListedTool
+cache, name = InventoryCache(Path(sys.argv[1])), sys.argv[2]
+tools = tuple(ListedTool(name=f"{name}-{number}") for number in range(200))
+for _ in range(40):
+    cache.save("1" * 64, Inventory(server=name, version="1", tools=tools))
+"""
+
+
+def test_two_processes_that_write_at_once_leave_what_one_of_them_wrote(cache: InventoryCache, tmp_path: Path) -> None:
+    folder = tmp_path / "state" / "inventory"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name]) for name in ("left", "right")]
+    seen: set[str] = set()
+    while any(writer.poll() is None for writer in writers):
+        found = cache.load(KEY)
+        assert not found.damaged
+        if found.inventory is not None:
+            assert {tool.name.partition("-")[0] for tool in found.inventory.tools} == {found.inventory.server}
+            seen.add(found.inventory.server)
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen
+    assert len(list(folder.iterdir())) == 1
 
 
 @pytest.fixture

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import psutil
 import pytest
 
+from continuity.memory.server import ServerSpec
+from continuity.tau.offering import Discovered, discovered
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, lived
 from tests.fakes.memory_server import READ, WRITE
@@ -175,6 +178,26 @@ async def test_a_command_that_is_not_installed_is_named_on_a_cold_start_and_noth
         assert await offered(live, model) == set()
         await until(lambda: "was not found" in (one.said("link") or ""), "the reason")
         assert "not-found" in (live.tau.handle_command("/bm-status").message or "")
+
+
+async def test_tools_that_were_late_are_asked_for_in_the_background_also_where_nothing_is_saved(
+    cold: FakeScenario,
+) -> None:
+    cold.set(project=None)
+    cold.memory.faults(initialize="exit")
+    async with live_session(cold.home):
+        await until(lambda: cold.memory.calls()["initialize"] == 2, "a server in the background")
+
+
+async def test_a_discovery_ends_the_server_it_asked_however_stubborn(cold: FakeScenario) -> None:
+    cold.memory.faults(initialize="hang", stubborn=True)
+    command, args = cold.memory.command
+    spec = ServerSpec(command=command, args=tuple(args), env={}, cwd=str(cold.home.cwd))
+    before = psutil.Process().children(recursive=True)
+    with anyio.fail_after(BOUND):
+        found = await anyio.to_thread.run_sync(discovered, spec, 0.5)
+    assert found == Discovered(None, "timeout")
+    assert psutil.Process().children(recursive=True) == before
 
 
 async def test_a_start_in_vain_is_said_once_and_the_next_use_of_a_tool_starts_the_server(

@@ -14,6 +14,7 @@ from journal.events import ToolAnswered, ToolCalled
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, lived
 from tests.fakes.scripted_model import Json, ScriptedModel
+from tests.fakes.tau687 import announce
 from tests.fakes.tool_user import ToolUser, results
 from tests.shell.rig import BOUND, recorded, replayed, until
 
@@ -56,10 +57,13 @@ async def crossed(agent: ToolUser, one: Lived, scene: FakeScenario, number: int)
     await called(f"resume-{number}")
 
 
+@pytest.mark.parametrize("level", ["A", "B"])
 @pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.long)])
 async def test_after_every_boundary_a_call_is_answered_by_one_server_that_was_started_once(
-    scene: FakeScenario, agent: ToolUser, times: int
+    scene: FakeScenario, agent: ToolUser, monkeypatch: pytest.MonkeyPatch, times: int, level: str
 ) -> None:
+    if level == "A":
+        announce(monkeypatch)
     scene.set(capture_knowledge=False, auto_recall=False)
     async with lived(scene) as one:
         await written(agent, one, scene, "first")
