@@ -20,8 +20,16 @@ KNOWN = frozenset(TAGS.values())
 
 _PLACE = re.compile(r" - at `(?P<place>\$[a-z0-9_.\[\]]*)`\Z")
 
-_one: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
-_many: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[Event])
+
+@cache
+def _one() -> msgspec.json.Decoder[Event]:
+    """Made with the first event: it takes milliseconds, and a host's start needs none."""
+    return msgspec.json.Decoder(Event)
+
+
+@cache
+def _many() -> msgspec.json.Decoder[list[Event]]:
+    return msgspec.json.Decoder(list[Event])
 
 
 def encode(event: Event) -> tuple[str, str]:
@@ -32,7 +40,7 @@ def encode(event: Event) -> tuple[str, str]:
     """
     try:
         payload = canonical(event)
-        back = _one.decode(payload)
+        back = _one().decode(payload)
     except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError) as error:
         raise EventRejected(f"{type(event).__name__} cannot be stored: {fault(error)}") from error
     if back != event or type(back) is not type(event):
@@ -52,7 +60,7 @@ def decode(type_: str, payload: str | bytes, upcasters: Mapping[str, Upcaster] =
             return upcaster(payload.encode() if isinstance(payload, str) else payload)
         if type_ not in KNOWN:
             raise UnknownEvent(f"no event {type_!r} is known here")
-        event = _one.decode(payload)
+        event = _one().decode(payload)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise EventDamaged(f"{type_}: {fault(error)}") from error
     if TAGS[type(event)] != type_:
@@ -70,7 +78,7 @@ def decode_many(types: Sequence[str], payloads: Sequence[bytes]) -> list[Event]:
     if not KNOWN.issuperset(types):
         return [decode(type_, payload) for type_, payload in zip(types, payloads, strict=True)]
     try:
-        events = _many.decode(b"[" + b",".join(payloads) + b"]")
+        events = _many().decode(b"[" + b",".join(payloads) + b"]")
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise EventDamaged(fault(error)) from error
     if [TAGS[type(event)] for event in events] != list(types):

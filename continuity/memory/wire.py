@@ -14,9 +14,12 @@ type _Checksum = Annotated[str, Field(max_length=200)]
 
 
 class _Shape(BaseModel):
-    """Further fields may come with a newer server and mean nothing to us."""
+    """Further fields may come with a newer server and mean nothing to us.
 
-    model_config = ConfigDict(extra="ignore", strict=True)
+    Built when the first answer comes, not while the host starts.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, defer_build=True)
 
 
 class Created(_Shape):

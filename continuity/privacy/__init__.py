@@ -10,14 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from continuity.capture import PublicMessage
-from continuity.privacy.candidates import candidates
-from continuity.privacy.keyblocks import key_blocks
-from continuity.privacy.named import named_values
-from continuity.privacy.paired import paired
-from continuity.privacy.prefixed import prefixed
-from continuity.privacy.spans import PLACEHOLDER, Span, cut_point, placed, replaced, visible
-from continuity.privacy.tokens import tokens
-from continuity.privacy.webkeys import web_keys
+from continuity.privacy.spans import PLACEHOLDER, cut_point, placed, replaced, visible
 from journal.ids import EntryId
 
 __all__ = [
@@ -75,6 +68,8 @@ def mask_messages(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessag
 
 def mask_candidates(messages: Sequence[PublicMessage]) -> tuple[tuple[PublicMessage, ...], int]:
     """Return messages, masked already, with what may be a credential masked too, and how many values were."""
+    from continuity.privacy.candidates import candidates  # as `recognition`
+
     done: list[PublicMessage] = []
     count = 0
     for message in messages:
@@ -115,15 +110,9 @@ def _mask(text: str, *, opened: bool) -> tuple[Masked, bool]:
 
 
 def _once(text: str, *, opened: bool) -> tuple[str, int, bool]:
+    from continuity.privacy.recognition import recognised  # its rules compile when they are needed, not at a start
+
     plain, origin = visible(text)
-    blocks, still = key_blocks(plain, opened=opened)
-    spans: list[Span] = [
-        *blocks,
-        *tokens(plain),
-        *prefixed(plain),
-        *named_values(plain),
-        *paired(plain),
-        *web_keys(plain),
-    ]
+    spans, still = recognised(plain, opened=opened)
     result, count = replaced(text, placed(spans, origin))
     return result, count, still

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection
+import sys
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection
 
 type LinkStatus = Literal["idle", "connecting", "up", "down"]
+
+_BRINGS_SDK = "continuity.memory.connection"
 
 REST_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0)
 """How long a server that would not start, or did not live, is left alone, by how often that happened in a row."""
@@ -53,11 +56,15 @@ class MemoryLink:
         spec: ServerSpec | CommandRefused,
         timeout_seconds: float,
         keep: Callable[[Inventory], None],
+        at_rest: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """Serve from `spec`; `at_rest` returns once a host that has just been started has drawn its screen."""
         self.spec = spec
         self.timeout_seconds = timeout_seconds
         """The bound of each of its own calls; it follows the settings."""
         self._keep = keep
+        self._at_rest = at_rest
+        self._needed = anyio.Event()
         self._wanted = anyio.Event()
         self._changed = anyio.Event()
         self._at_once = False
@@ -99,6 +106,7 @@ class MemoryLink:
     async def up(self, seconds: float) -> MemoryConnection | None:
         """Return the connection, starting a server if there is none and waiting for it at most `seconds`; None if none came."""
         self.want(at_once=True)
+        self._needed.set()
         with anyio.move_on_after(seconds):
             while self.coming:
                 await self._changed.wait()
@@ -197,8 +205,8 @@ class MemoryLink:
             self._become("down", self.spec.reason)
             return
         self._become("connecting", None)
-        await anyio.to_thread.run_sync(importlib.import_module, "continuity.memory.connection")
-        from continuity.memory.connection import connect  # it brings mcp: imported off the loop, and only when wanted
+        await self._import_sdk()
+        from continuity.memory.connection import connect
 
         try:
             async with connect(self.spec, seconds=self.timeout_seconds) as connection:
@@ -213,6 +221,22 @@ class MemoryLink:
             self._become("down", f"unforeseen {type(error).__name__}"[:80])
         finally:
             self._connection = None
+
+    async def _import_sdk(self) -> None:
+        """Import it only now and off the loop; even so it keeps the interpreter busy for half a second.
+
+        So a host that draws its first screen comes first, unless somebody waits for memory.
+        """
+        if self._at_rest is not None and _BRINGS_SDK not in sys.modules:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._until_needed, group.cancel_scope)
+                await self._at_rest()
+                group.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(importlib.import_module, _BRINGS_SDK)
+
+    async def _until_needed(self, patience: anyio.CancelScope) -> None:
+        await self._needed.wait()
+        patience.cancel()
 
     async def _greeted(self, connection: MemoryConnection) -> None:
         """Learn what the server offers and where its projects live, then count as up."""

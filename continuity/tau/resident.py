@@ -29,6 +29,7 @@ from continuity.shell.interrupting import interruptible
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
+from continuity.shell.rest import at_rest
 from continuity.shell.runner import SAVING
 from continuity.shell.serving import keep_inventory
 from continuity.shell.session import Session
@@ -94,7 +95,7 @@ class Resident:
         if self.link is not None:
             self.link.retire()
         keep = partial(self._listed, configured.places, spec)
-        link = MemoryLink(spec, configured.loaded.settings.timeout_seconds, keep)
+        link = MemoryLink(spec, configured.loaded.settings.timeout_seconds, keep, at_rest)
         self.link = link
         for session in self.sessions.values():
             session.runner.relink(link)
