@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, cast
 
@@ -189,7 +189,7 @@ class MemoryConnection:
                     raise
                 notices.append(f"listing ended early: {error.code}")
                 return False
-            tools.extend(_listed(page, notices))
+            tools.extend(_new(_listed(page, notices), tools))
             cursor = page.cursor
             if cursor is None:
                 return True
@@ -272,6 +272,18 @@ def _answer(raw: Mapping[str, JsonValue]) -> Answer:
     if not result.content and result.structured is None:
         raise AnswerUnreadable("answer-empty", sent=True)
     return Answer(blocks=tuple(result.content), structured=result.structured, is_error=result.is_error)
+
+
+def _new(listed: Iterable[ListedTool], known: Sequence[ListedTool]) -> Iterator[ListedTool]:
+    """Pass over what was listed before, word for word: a server that repeats its pages has no more tools for it."""
+    by_name: dict[str, list[ListedTool]] = {}
+    for tool in known:
+        by_name.setdefault(tool.name, []).append(tool)
+    for tool in listed:
+        of_that_name = by_name.setdefault(tool.name, [])
+        if tool not in of_that_name:
+            of_that_name.append(tool)
+            yield tool
 
 
 def _listed(page: _Page, notices: list[str]) -> list[ListedTool]:

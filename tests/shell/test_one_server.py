@@ -73,7 +73,7 @@ STATES: Mapping[str, Mapping[str, Any]] = {
     "listing": {"tools": {"silent": True}},
     "idle": {},
     "calling": {"read_note": ["silent"]},
-    "dying": {"stubborn": True},
+    "dying": {},
     "dead": {},
 }
 
@@ -117,7 +117,7 @@ async def ignored(one: Served) -> None:
     await connection.call_tool("read_note", {"identifier": "x"}, 60)
 
 
-@pytest.mark.parametrize(("fault", "reason", "seconds"), [("exit", "exited", BOUND), ("hang", "timeout", 0.3)])
+@pytest.mark.parametrize(("fault", "reason", "seconds"), [("exit", "exited", BOUND), ("hang", "timeout", 0.1)])
 async def test_five_starts_in_vain_leave_no_process_and_the_sixth_is_the_only_one(
     tmp_path: Path, fault: str, reason: str, seconds: float
 ) -> None:
@@ -201,10 +201,10 @@ def test_the_server_of_a_host_that_is_killed_ends_by_itself(tmp_path: Path) -> N
 
 
 async def test_whoever_gave_up_waiting_for_a_greeting_cancels_nobody_else(tmp_path: Path) -> None:
-    async with serving(tmp_path, seconds=1.0) as one:
+    async with serving(tmp_path, seconds=0.5) as one:
         one.memory.faults(initialize="hang")
         opener = asyncio.ensure_future(one.link.up(60))
-        await until(lambda: one.memory.calls()["initialize"], "the greeting")
+        await until(lambda: one.link.status == "connecting", "the greeting")
         opener.cancel()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(one.link.up(60), 0.1)
