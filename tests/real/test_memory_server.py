@@ -310,7 +310,11 @@ async def test_every_tool_is_offered_under_its_own_name_and_kept(
 async def test_a_bridged_result_says_nothing_twice(memory: MemoryConnection) -> None:
     inventory = await memory.list_tools(SECONDS)
     (spec,) = [s for s in tools.bridge(inventory.tools).tools if s.original == "list_memory_projects"]
-    done = await tools.call(memory, spec, {"output_format": "json"}, SECONDS)
+    told: list[float] = []
+    done = await tools.call(
+        memory, spec, {"output_format": "json"}, SECONDS, progress=lambda count, _total, _words: told.append(count)
+    )
+    assert done.outcome == "accepted", "a server that reports no progress is asked for it in vain, and answers"
     assert len(done.reply.blocks) == 1
     assert "structured_content" in done.reply.details
 
