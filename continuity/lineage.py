@@ -37,16 +37,19 @@ def choose(path: Sequence[EntryId], trails: Sequence[Trail], current: BranchId) 
     """Return the branch whose last tip lies deepest on `path`, or where to fork.
 
     `path` is the public messages from the root to the active tip; `current` is
-    the branch written last, which wins a tie and is the one that was left.
+    the branch written last, which wins a tie and is the one that was left. A
+    branch that went on elsewhere may share more of the path than one that ends
+    on it, where that one began at a look and nothing was said on it yet.
     """
     depth = {entry: index for index, entry in enumerate(path)}
     standing = [
         (depth[t.tips[-1][1]], t.branch == current, t.branch) for t in trails if t.tips and t.tips[-1][1] in depth
     ]
-    if standing:
+    shared = max((depth[tip] for t in trails for _, tip in t.tips if tip in depth), default=-1)
+    if standing and max(standing)[0] == shared:
         return Stay(max(standing)[2])
     empty = [t for t in trails if not t.tips and t.branch == current]
-    if empty:
+    if empty and not standing:
         return Stay(current)
     return _fork(depth, trails, current)
 

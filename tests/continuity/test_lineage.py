@@ -75,6 +75,16 @@ def test_a_fork_goes_to_the_branch_that_shares_most() -> None:
     assert choose((A, C, E), trails, TWO) == ForkAt(TWO, 7, D)
 
 
+def test_a_branch_that_ends_on_the_path_gives_way_to_one_that_shares_more_of_it() -> None:
+    trails = [trail(ONE, (3, A), (6, B), (9, C)), trail(TWO, (4, A))]
+    assert choose((A, B, D), trails, TWO) == ForkAt(ONE, 6, A)
+    assert choose((A, D), trails, ONE) == Stay(TWO)
+
+
+def test_a_branch_without_a_tip_gives_way_to_one_that_ends_on_the_path() -> None:
+    assert choose((A, B), [trail(ONE, (3, A)), trail(TWO)], TWO) == Stay(ONE)
+
+
 def test_the_entries_beyond_a_tip_are_told_from_the_newest_up() -> None:
     assert list(newest((A, B, C, D), beyond=(B, A))) == [D, C]
     assert list(newest((A, B), beyond=(E,))) == [B, A]
