@@ -105,7 +105,7 @@ async def test_a_write_that_nobody_can_settle_holds_back_none_of_the_next_twenty
 
 async def stays_listed_until_a_person_settles_it(process: Rig, talk: Talk) -> None:
     (stuck,) = talk.state.pending
-    listed = f"{stuck.path} is in doubt (timeout), for 20 minutes, read {stuck.probes} time(s)"
+    listed = f"{stuck.path} is in doubt (timeout), for 20 minutes, read {stuck.probes} times"
     assert listed in talk.page
     abandon = Resolve(capture_id=stuck.capture_id, decision="abandon", reason_sha256=Sha256("0" * 64))
     await talk.session.desk.apply(abandon)
