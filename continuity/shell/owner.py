@@ -20,8 +20,10 @@ class Owner:
     over; what they need back they await through events.
     """
 
-    def __init__(self, on_error: OnError) -> None:
+    def __init__(self, on_error: OnError, on_cut: Job | None = None) -> None:
+        """`on_cut` is run, to its end, when the host ends this task instead of `close`, as the end of an event loop does."""
         self._on_error = on_error
+        self._on_cut = on_cut
         self._early: list[tuple[str, Job]] = []
         self._group: TaskGroup | None = None
         self._awaited: set[anyio.Event] = set()
@@ -36,7 +38,9 @@ class Owner:
         return not self._task.done() and not self._stop.is_set()
 
     def spawn(self, name: str, job: Job, *, daemon: bool = False) -> None:
-        """Run `job` under the owner; returns at once. `drain` does not wait for a daemon."""
+        """Run `job` under the owner; returns at once, and does nothing once the owner ends. `drain` waits for no daemon."""
+        if not self.alive:
+            return
         if not daemon:
             self._running += 1
             self._idle = anyio.Event() if self._running == 1 else self._idle
@@ -95,16 +99,24 @@ class Owner:
         await asyncio.wait({self._task})
 
     async def _own(self) -> None:
-        async with anyio.create_task_group() as group:
-            self._group = group
-            for name, job in self._early:
-                group.start_soon(self._guarded, name, job)
-            self._early.clear()
-            await self._stop.wait()
-            group.cancel_scope.cancel()
-        self._group = None
-        for done in self._awaited:
-            done.set()  # a job that was cancelled before its first step says nothing itself
+        try:
+            async with anyio.create_task_group() as group:
+                self._group = group
+                for name, job in self._early:
+                    group.start_soon(self._guarded, name, job)
+                self._early.clear()
+                await self._stop.wait()
+                group.cancel_scope.cancel()
+        except BaseException:
+            self._stop.set()
+            if self._on_cut is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._on_cut()
+            raise
+        finally:
+            self._group = None
+            for done in self._awaited:
+                done.set()  # a job that was cancelled before its first step says nothing itself
 
     def _counted(self, job: Job) -> Job:
         async def counted() -> None:

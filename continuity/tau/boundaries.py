@@ -8,6 +8,7 @@ from pathlib import Path
 from continuity.checkout import around
 from continuity.shell.announced import AnnouncedSession
 from continuity.shell.desk import Desk
+from continuity.shell.link import MemoryLink
 from continuity.shell.recalling import Composed
 from continuity.shell.session import Prompted, Session
 from continuity.tau import host
@@ -43,7 +44,6 @@ class TauBoundaries:
         self._resident = resident
         self._insertion = insertion
         self._configured = configured
-        self.link = resident.use(configured)
         self._anchor: MessageKey | None = None
         self._ended = False
         self._failed = False
@@ -63,6 +63,7 @@ class TauBoundaries:
         self._cwd = Path(context.cwd)
         if self._stands_down(context):
             return
+        self._resident.use(self._configured)  # not at setup: whatever calls a reload off leaves all as it was
         level = host.level(context, self._tau)
         if level == "C":
             self.session = None
@@ -114,6 +115,11 @@ class TauBoundaries:
         await session.start(reason)
         self._resident.sweep(session, self._configured.places)
         self._resident.forget(session, self._configured.places)
+
+    @property
+    def link(self) -> MemoryLink:
+        """The one link of the process, which may be to another server since: another session may have new settings."""
+        return self._resident.link or self._resident.use(self._configured)
 
     @property
     def anchor(self) -> MessageKey | None:

@@ -68,7 +68,7 @@ class Resident:
 
     def __init__(self) -> None:
         self.presence = Presence()
-        self.owner = Owner(self._failed)
+        self.owner = Owner(self._failed, self._let_go)
         self.outstanding = Outstanding()
         self.models = ModelCall()
         self.clock = SystemClock()
@@ -256,9 +256,15 @@ class Resident:
                 await self.owner.close()
                 for session in sessions:
                     self._tell_unsaved(session)
-                    await session.close("quit")
-                await self.adhoc.close("quit")
+                await self._let_go()
                 self.presence.end()
+
+    async def _let_go(self) -> None:
+        """Close every journal; also where the loop ended and nobody quit, or this process would keep them locked."""
+        for session in tuple(self.sessions.values()):
+            if not session.runner.closed:
+                await session.close("quit")
+        await self.adhoc.close("quit")
 
     def _tell_unsaved(self, session: Session) -> None:
         told = unsaved(session)

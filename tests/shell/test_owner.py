@@ -159,3 +159,27 @@ async def test_a_caller_that_waits_no_longer_gets_nothing_and_the_job_goes_on(ow
     gate.set()
     await ended.wait()
     assert await owner.call("quick", job, within=5) == "done"
+
+
+async def test_whoever_ends_its_task_from_outside_lets_it_finish_what_it_must() -> None:
+    begun, finished, before = anyio.Event(), list[str](), asyncio.all_tasks()
+
+    async def job() -> None:
+        begun.set()
+        await anyio.sleep_forever()
+
+    async def let_go() -> None:
+        await anyio.lowlevel.checkpoint()
+        finished.append("let go")
+
+    owner = Owner(told, let_go)
+    owner.spawn("job", job)
+    await begun.wait()
+    tasks = asyncio.all_tasks() - before
+    for task in tasks:  # as asyncio does at the end of a loop
+        task.cancel()
+    await asyncio.wait(tasks)
+    assert finished == ["let go"]
+    assert not owner.alive
+    owner.spawn("late", let_go)  # goes nowhere, and fails nobody
+    assert await owner.drain(1)
