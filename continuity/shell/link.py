@@ -239,10 +239,16 @@ class MemoryLink:
         patience.cancel()
 
     async def _greeted(self, connection: MemoryConnection) -> None:
-        """Learn what the server offers and where its projects live, then count as up."""
+        """Learn what the server offers and where its projects live, then count as up.
+
+        Raises:
+            ConnectFailed: It did not live that long.
+        """
         async with anyio.create_task_group() as group:
             group.start_soon(self._list_projects, connection)
             group.start_soon(self._list_tools, connection)
+        if connection.lost:
+            raise ConnectFailed("timeout" if connection.stalled else "exited")
         self._connection = connection
         self._become("up", None)
 

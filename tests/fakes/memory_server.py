@@ -4,7 +4,8 @@ Run as `python memory_server.py FOLDER`. In FOLDER it keeps `notes.json`, append
 before each request reads `faults.json`, which a test may rewrite at any time through `FakeMemory`:
 
     initialize   "hang" | "garbage" | "exit" | "reject"
-    tools        {"pages": [[tool, ...], ...], "repeat": bool, "endless": bool, "broken_after": int, "silent": bool}
+    tools        {"pages": [[tool, ...], ...], "repeat": bool, "endless": bool, "broken_after": int, "silent": bool,
+                 "exit": bool}
     stubborn     true: ignores end of input and TERM
     <tool name>  a list of steps carried out in order, `store` among them (without it nothing is stored):
                  "store" "hold" "turn" "silent" "exit" "garbage" "wrong-id" "truncated" "empty" "invalid" "text"
@@ -198,6 +199,8 @@ class Server:
 
     def list_tools(self, number: int, cursor: str | None) -> None:
         plan: Record = self.faults().get("tools") or {}
+        if plan.get("exit"):
+            os._exit(3)
         if plan.get("silent"):
             return
         pages: list[list[Record]] = plan.get("pages") or [TOOLS]

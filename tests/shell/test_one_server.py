@@ -134,6 +134,21 @@ async def test_five_starts_in_vain_leave_no_process_and_the_sixth_is_the_only_on
         assert one.memory.calls()["initialize"] <= 6
 
 
+@pytest.mark.parametrize(
+    "dies", [{"list_memory_projects": ["exit"]}, {"tools": {"exit": True}}], ids=["asked", "listing"]
+)
+async def test_a_server_that_dies_while_it_is_asked_what_it_has_did_not_start_and_the_next_use_starts_another(
+    tmp_path: Path, dies: Mapping[str, Any]
+) -> None:
+    async with serving(tmp_path) as one:
+        one.memory.faults(**dies)
+        assert await one.link.up(BOUND) is None
+        assert (one.link.status, one.link.error) == ("down", "exited")
+        one.memory.faults()
+        assert await one.link.up(BOUND) is not None
+        assert len(children()) == 1
+
+
 KEEPS_STDIN = """
 import subprocess, sys, time
 subprocess.Popen(sys.argv[1:]).wait()
@@ -212,9 +227,9 @@ async def test_whoever_gave_up_waiting_for_a_greeting_cancels_nobody_else(tmp_pa
         assert opener.cancelled()
         assert host is not None
         assert host.cancelling() == 0
+        await until(lambda: one.link.status == "down", "its end")
         one.memory.faults()
         one.link.timeout_seconds = 10.0
-        await until(lambda: one.link.status == "down", "its end")
         assert await one.link.up(BOUND) is not None
 
 
