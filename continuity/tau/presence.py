@@ -8,7 +8,8 @@ from continuity.notices import Notice, Notices
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
 from continuity.state import OWED, State
-from continuity.tau.host import Tau, has_screen, notify, say_after_exit
+from continuity.tau.host import Tau, has_screen, notify
+from continuity.tau.host.terminal import say_after_exit, say_while_leaving
 from continuity.tau.pages import SCREEN_WIDTH, fitted
 
 _REMEMBERED = 8
@@ -74,6 +75,17 @@ class Presence:
     def ending(self) -> None:
         """The host quits: where there is a screen nobody reads it any more, and all that is still said is kept for after."""
         self._leaving = self._has_screen
+
+    def waits(self, seconds: float) -> None:
+        """Say that the end of the host waits for a save of ours, and what that is bounded by."""
+        text = (
+            f"Continuity is saving the newest work, for at most {seconds:g} seconds. "
+            "Ctrl-C leaves now; it is kept and saved when the session is resumed."
+        )
+        if self._leaving:
+            say_while_leaving(text)
+        else:
+            self._shown(text, "info")
 
     def end(self) -> None:
         """Say all that waits: nothing is said later."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -48,6 +48,9 @@ from journal.row import WriterRecord
 
 SWEEP_WAITS_SECONDS = 60.0
 """How long what the session itself owes goes before a sweep."""
+
+WAIT_TOLD_SECONDS = 1.0
+"""How long an exit waits for a save before a person is told."""
 
 
 class Configuration(NamedTuple):
@@ -244,13 +247,10 @@ class Resident:
         self.presence.ending()
         try:
             with anyio.move_on_after(seconds) as wait, interruptible(wait.cancel):
-                async with anyio.create_task_group() as group:
-                    for session in sessions:
-                        group.start_soon(session.ending, seconds)
-                await self.owner.drain(seconds)
-                for session in sessions:  # what a job kept meanwhile: a person's words, in print mode
-                    if session.desk.ledger is not None:
-                        await session.runner.drained(seconds, SAVING)
+                async with anyio.create_task_group() as beside:
+                    beside.start_soon(self._tell_wait, sessions, seconds)
+                    await self._drained(sessions, seconds)
+                    beside.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await self.owner.close()
@@ -265,6 +265,20 @@ class Resident:
             if not session.runner.closed:
                 await session.close("quit")
         await self.adhoc.close("quit")
+
+    async def _drained(self, sessions: Sequence[Session], seconds: float) -> None:
+        async with anyio.create_task_group() as group:
+            for session in sessions:
+                group.start_soon(session.ending, seconds)
+        await self.owner.drain(seconds)
+        for session in sessions:  # what a job kept meanwhile: a person's words, in print mode
+            if session.desk.ledger is not None:
+                await session.runner.drained(seconds, SAVING)
+
+    async def _tell_wait(self, sessions: Sequence[Session], seconds: float) -> None:
+        await anyio.sleep(WAIT_TOLD_SECONDS)
+        if any(session.unsaved for session in sessions):
+            self.presence.waits(seconds)
 
     def _tell_unsaved(self, session: Session) -> None:
         told = unsaved(session)

@@ -99,6 +99,19 @@ def test_a_host_without_a_screen_shows_all_of_it_before_the_end(at_exit: list[Ca
     assert at_exit == []
 
 
+def test_an_exit_that_waits_is_told_where_it_can_be_read_and_in_no_notice_of_a_screen_that_is_gone() -> None:
+    presence, printed, shown = Presence(), FakeTau(), FakeTau(screen=True)
+    presence.use(printed.api)
+    presence.ending()
+    presence.waits(10)
+    (text,) = texts(printed)
+    assert "at most 10 seconds. Ctrl-C leaves now" in text
+    presence.use(shown.api)
+    presence.ending()
+    presence.waits(10)
+    assert shown.notices == []
+
+
 def test_an_answer_is_shown_each_time_it_is_asked_for() -> None:
     presence, tau = Presence(), FakeTau()
     presence.use(tau.api)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import sys
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import suppress
@@ -343,20 +342,6 @@ def has_screen(tau: Tau) -> bool:
         return tau.context.has_ui
     except ExtensionError:
         return False
-
-
-def say_after_exit(lines: Sequence[str]) -> None:
-    """Write `lines` to stderr once this process ends: a screen has given the terminal back by then."""
-    if lines:
-        atexit.register(_write, "".join(f"{printable(line)}\n" for line in lines))
-
-
-def _write(text: str) -> None:
-    stderr = sys.__stderr__
-    with suppress(OSError, ValueError):  # nobody is there to read it
-        if stderr is not None:
-            stderr.write(text)
-            stderr.flush()
 
 
 def register_command(tau: Tau, name: str, run: Callable[[str], str | None], *, description: str, usage: str) -> None:
