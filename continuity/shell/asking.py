@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from continuity.brief import Source
 from continuity.memory import notes
 from continuity.memory.calls import Object
 from continuity.memory.search import Hit as Found
@@ -19,6 +20,7 @@ from continuity.selection import Item, Withheld, select
 from journal.events import RecallAnswered, RecallFailed
 from journal.events.recall import HitRef, QueryRef
 from journal.ids import CaptureId
+from journal.row import Row
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -48,6 +50,8 @@ class Fetched:
     authoritative: dict[str, bool] = field(default_factory=dict[str, bool])
     failed: dict[str, str] = field(default_factory=dict[str, str])
     """Why a question brought no answer, by its name."""
+    row: Row | None = None
+    """Where the questions are on record."""
     capture_id: CaptureId | None = None
     """The checkpoint that was the branch's newest when the questions were asked."""
     checkpoint: notes.NoteRead | None = None
@@ -287,3 +291,27 @@ def recorded(path: str) -> str:
 def not_shown(held: Withheld) -> HitRef:
     """Return a note that came back and is in no brief, as events keep it."""
     return HitRef(file_path=recorded(held.path), checksum=None, characters=0, treatment="withheld", why=held.why[:80])
+
+
+def sources(of: Sequence[Source]) -> tuple[HitRef, ...]:
+    """Return what a brief was made from, as events keep it."""
+    return tuple(
+        HitRef(
+            file_path=recorded(source.path),
+            checksum=source.checksum,
+            characters=source.characters,
+            treatment=source.used,
+            why=source.why[:80],
+        )
+        for source in of
+    )
+
+
+def because_of_others(
+    answers: Sequence[Answer], withheld: Sequence[Withheld], items: Sequence[Item], profile: Profile
+) -> tuple[Withheld, ...]:
+    """Of the notes withheld those that are not in the brief at all, each once, and whose own answer did not say why."""
+    said = {(each.query, each.path) for answer in answers for each in select([answer], profile).withheld}
+    shown = {item.path for item in items}
+    found = {each.path: each for each in withheld if (each.query, each.path) not in said and each.path not in shown}
+    return tuple(found.values())

@@ -101,19 +101,31 @@ class Desk:
         bodies: Mapping[Sha256, str] | None = None,
     ) -> bool:
         """Record facts that nothing waits for; one that cannot be recorded is counted and said. True if all were."""
+        return await self.noted(*facts, tip=tip, branch=branch, bodies=bodies) is not None
+
+    async def noted(
+        self,
+        *facts: Observed,
+        tip: EntryId | None = None,
+        branch: BranchId | None = None,
+        bodies: Mapping[Sha256, str] | None = None,
+    ) -> Sequence[Row] | None:
+        """Do the same and return the rows; None where not all could be recorded."""
         if self.ledger is None:
             self._keep(facts)
-            return False
+            return None
+        recorded: list[Row] = []
         try:
             for group in _together(facts):
                 rows = await self.ledger.apply(*map(Observe, group), tip=tip, branch=branch, bodies=bodies)
                 self.recorded(rows)
+                recorded += rows
         except CommandRejected:
-            return False
+            return None
         except JournalError as error:
             self.unrecorded(error)
-            return False
-        return True
+            return None
+        return recorded
 
     def _keep(self, facts: Sequence[Observed]) -> None:
         """Keep `facts` for the journal to come; an old round of questions gives way to newer facts, and is counted."""

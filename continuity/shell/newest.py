@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from continuity.capture import address
+from continuity.commands import RecordProbe
+from continuity.memory import notes
 from continuity.selection import Item, Label
 from continuity.shell.asking import Fetched
 from continuity.shell.desk import Desk
-from continuity.state import Capture, State
+from continuity.state import Capture, State, is_ours
+
+if TYPE_CHECKING:
+    from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
 
 _LABELS: Mapping[tuple[bool, bool], Label] = MappingProxyType(
     {
@@ -66,3 +72,13 @@ def _item(
         checksum=checksum,
         label=label,
     )
+
+
+async def read_elsewhere(
+    connection: MemoryConnection, checkpoint: Capture, probe: RecordProbe, read: notes.NoteRead, seconds: float
+) -> notes.NoteRead:
+    """A note that is not where it was may have moved: its identity found it, or it is missing."""
+    for seen in probe.observations:
+        if is_ours(checkpoint, seen) and seen.file_path is not None:
+            return await notes.read_note(connection, checkpoint.project, seen.file_path, seconds)
+    return notes.NoteRead(outcome="missing") if read.outcome == "found" else read

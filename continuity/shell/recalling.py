@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -10,23 +11,34 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from continuity.brief import Brief, Source, render_brief
-from continuity.commands import CommandRejected, RecordProbe
+from continuity.brief import Brief, render_brief
+from continuity.commands import CommandRejected
 from continuity.memory import notes, probes
 from continuity.profile import Profile
 from continuity.recall import Answer, Unread, both_phases, plan_recall, to_ask
 from continuity.selection import Item, Withheld, select
-from continuity.shell.asking import PATIENCE_SECONDS, Fetched, ask_all, facts, not_shown, recorded, refs, revise
+from continuity.shell.asking import (
+    PATIENCE_SECONDS,
+    Fetched,
+    ask_all,
+    because_of_others,
+    facts,
+    not_shown,
+    refs,
+    revise,
+    sources,
+)
 from continuity.shell.desk import Desk, kept
-from continuity.shell.newest import newest
+from continuity.shell.newest import newest, read_elsewhere
 from continuity.shell.ports import PathView
 from continuity.shell.reconciling import looked_for, observe, probed
 from continuity.shell.shortfall import tell
 from continuity.state import Capture, State, is_ours
 from journal.errors import JournalError
 from journal.events import BriefDelivered, CheckpointReferenced, RecallFailed, RecallPlanned
-from journal.events.recall import ROUND, HitRef
+from journal.events.recall import ANEW, ROUND
 from journal.ids import BranchId, ConnectionId, Sha256
+from journal.row import Row
 
 if TYPE_CHECKING:
     from continuity.memory.connection import MemoryConnection  # brings mcp, which a warm start does without
@@ -76,6 +88,16 @@ def delivered(composed: Composed) -> tuple[BriefDelivered, CheckpointReferenced 
     return fact, referenced
 
 
+@dataclass
+class Anew:
+    """A round of questions that a person wants."""
+
+    came: anyio.Event = field(default_factory=anyio.Event)
+    """Set once it has come back, or failed."""
+    brought: bool = False
+    """It brought an answer."""
+
+
 class _Selected(NamedTuple):
     own: Item | None
     """The branch's checkpoint, first among the items."""
@@ -92,6 +114,10 @@ class Recaller:
         self._asking: dict[BranchId, Fetched] = {}
         """Rounds that have not come back yet, with what they brought so far."""
         self._came = anyio.Event()
+        self._anew: dict[BranchId, Anew] = {}
+        """Rounds that a person wants, until they have come back."""
+        self._about: dict[BranchId, Fetched] = {}
+        """What memory answered to the topic of such a round; the next brief has it."""
         self._in_vain = False
         self._mute: ConnectionId | None = None
         """The connection over which nothing about a prompt's topic was answered in time: it is not waited for again."""
@@ -104,6 +130,30 @@ class Recaller:
         """Whether a round of questions for `branch` has come back."""
         return branch in self._fetched
 
+    def ask_anew(self, branch: BranchId) -> Anew:
+        """Want a new round of questions for `branch`, whatever is known."""
+        self._about.pop(branch, None)
+        return self._anew.setdefault(branch, Anew())
+
+    def wants_anew(self, branch: BranchId) -> bool:
+        """Whether a person wants a new round for `branch` and it has not come back."""
+        return branch in self._anew
+
+    async def anew(
+        self, branch: BranchId, state: State, view: PathView, topic: Sequence[str]
+    ) -> tuple[Composed | None, Row | None]:
+        """Return the brief of the round that came back, with what memory has on `topic`, and where its questions are on record.
+
+        No brief where it would be empty, or the model sees the same already.
+        """
+        about = await self._plan_topic(branch, state, topic)
+        if about is not None:
+            await self._ask_topic(about)
+            await self._told_topic(about, branch)
+            self._about[branch] = about
+        fetched = self._fetched.get(branch)
+        return await self._composed(fetched, self._topical(branch), state, view), fetched.row if fetched else None
+
     async def brief(
         self, branch: BranchId, state: State, view: PathView, *, topic: Sequence[str], seconds: float
     ) -> Composed | None:
@@ -112,10 +162,10 @@ class Recaller:
         The round under way and the questions about the topic are waited for together, and not again after a wait in
         vain until one came back. None when there is nothing to put in or the model still sees it.
         """
-        if await self._is_seen(branch, state, view):
+        if branch not in self._about and await self._is_seen(branch, state, view):
             return None
         if self._desk.link.connection is None:
-            return await self._composed(self._fetched.get(branch), None, state, view)
+            return await self._composed(self._fetched.get(branch), self._topical(branch), state, view)
         waits = not self._in_vain or branch in self._fetched
         about = await self._plan_topic(branch, state, topic) if waits else None
         with anyio.move_on_after(seconds):
@@ -127,7 +177,17 @@ class Recaller:
         if about is not None:
             await self._told_topic(about, branch)
         so_far = self._asking.get(branch) if waits else None
-        return await self._composed(self._fetched.get(branch, so_far), about, state, view)
+        topical = self._topical(branch, about)
+        return await self._composed(self._fetched.get(branch, so_far), topical, state, view)
+
+    def given(self, branch: BranchId) -> None:
+        """A brief of `branch` went into context: what a person wanted is in it."""
+        self._about.pop(branch, None)
+
+    def _topical(self, branch: BranchId, about: Fetched | None = None) -> tuple[Answer, ...]:
+        """The answers about the topic a person named, and about the prompt's own."""
+        known = self._about.get(branch)
+        return (*(known.in_order if known else ()), *(about.in_order if about else ()))
 
     async def _ready(self, branch: BranchId) -> None:
         while branch not in self._fetched and not self._in_vain:
@@ -138,7 +198,7 @@ class Recaller:
         fetched = self._fetched.get(branch)
         if fetched is None or not view.briefs_in_context:
             return False
-        selected = await self._selected(fetched, None, state, view)
+        selected = await self._selected(fetched, (), state, view)
         return (await self._rendered(selected.items)).sha256 in view.briefs_in_context
 
     # -- the prompt's topic --------------------------------------------------
@@ -179,9 +239,20 @@ class Recaller:
         What is not answered by then has failed, and a round without any answer has failed as a whole: it is as if
         nothing had been asked, and the state owes it again, later.
         """
+        wanted = self._anew.get(branch) if reason == ANEW else None
+        try:
+            brought = await self._prefetch(reason, branch, state)
+            if wanted is not None:
+                wanted.brought = brought
+        finally:
+            if wanted is not None:
+                self._anew.pop(branch, None)
+                wanted.came.set()
+
+    async def _prefetch(self, reason: str, branch: BranchId, state: State | None) -> bool:
         connection = self._desk.link.connection
         if connection is None:
-            return
+            return False
         bound = self._desk.settings.timeout_seconds
         fetched = self._asking[branch] = Fetched()
         try:
@@ -204,6 +275,7 @@ class Recaller:
         self._came.set()
         self._came = anyio.Event()
         await revise(connection, fetched, min(bound, REVISED_WITHIN_SECONDS))
+        return bool(fetched.answers)
 
     async def _look(
         self,
@@ -233,7 +305,7 @@ class Recaller:
         fetched.plan = plan_recall(self._desk.profile, checkpoint=identifier)
         planned = RecallPlanned(reason=reason, topic_sha256=None, queries=refs(fetched.plan))
         with anyio.CancelScope(shield=True):
-            await self._desk.note(planned, branch=branch)
+            fetched.row = next(iter(await self._desk.noted(planned, branch=branch) or ()), None)
 
     async def _read_checkpoint(
         self, connection: MemoryConnection, state: State, checkpoint: Capture, branch: BranchId
@@ -246,7 +318,7 @@ class Recaller:
             probe = probed(self._desk, connection, checkpoint, (seen,))
         else:
             probe = await observe(self._desk, connection, state, checkpoint)
-            read = await self._read_elsewhere(connection, checkpoint, probe, read)
+            read = await read_elsewhere(connection, checkpoint, probe, read, bound)
         try:
             await self._desk.apply(probe, branch=branch)
         except CommandRejected:
@@ -254,16 +326,6 @@ class Recaller:
         except JournalError as error:
             self._desk.unrecorded(error)
         return read
-
-    async def _read_elsewhere(
-        self, connection: MemoryConnection, checkpoint: Capture, probe: RecordProbe, read: notes.NoteRead
-    ) -> notes.NoteRead:
-        """A note that is not where it was may have moved: its identity found it, or it is missing."""
-        for seen in probe.observations:
-            if is_ours(checkpoint, seen) and seen.file_path is not None:
-                bound = self._desk.settings.timeout_seconds
-                return await notes.read_note(connection, checkpoint.project, seen.file_path, bound)
-        return notes.NoteRead(outcome="missing") if read.outcome == "found" else read
 
     async def _record(self, fetched: Fetched, branch: BranchId) -> None:
         """Record what became of every question, in the order of the plan, and say which had no answer."""
@@ -276,15 +338,15 @@ class Recaller:
     # -- the brief -----------------------------------------------------------
 
     async def _composed(
-        self, fetched: Fetched | None, about: Fetched | None, state: State, view: PathView
+        self, fetched: Fetched | None, about: Sequence[Answer], state: State, view: PathView
     ) -> Composed | None:
         """Return the brief of what is known now; None when it would be empty or the model still sees the same."""
-        ahead = await self._selected(fetched, None, state, view)
+        ahead = await self._selected(fetched, (), state, view)
         without = await self._rendered(ahead.items)
-        if without.text and without.sha256 in view.briefs_in_context:
+        if without.text and without.sha256 in view.briefs_in_context and state.branch not in self._about:
             return None
         found, brief = ahead, without
-        if about is not None and about.answers:
+        if about:
             found = await self._selected(fetched, about, state, view)
             brief = await self._rendered(found.items)
         if not brief.text or brief.sha256 in view.briefs_in_context:
@@ -295,16 +357,16 @@ class Recaller:
         return Composed(brief, named, complete, without.sha256, found.withheld)
 
     async def _selected(
-        self, fetched: Fetched | None, about: Fetched | None, state: State, view: PathView
+        self, fetched: Fetched | None, about: Sequence[Answer], state: State, view: PathView
     ) -> _Selected:
         """Choose what may be shown of what arrived, and keep in mind which notes are not shown because of others."""
         own = await newest(self._desk, fetched, state) if view.compactions else None
-        answers = both_phases(fetched.in_order if fetched else (), about.in_order if about else ())
+        answers = both_phases(fetched.in_order if fetched else (), about)
         shown = {path for path in (own.path if own else None, _path(state.checkpoint)) if path}
         spoken_for = self._desk.session_id if state.checkpoint or own else None
         selection = select(answers, self._desk.profile, known=frozenset(shown), session=spoken_for)
         items = (*([own] if own else ()), *selection.items)
-        others = _because_of_others(answers, selection.withheld, items, self._desk.profile)
+        others = because_of_others(answers, selection.withheld, items, self._desk.profile)
         unfolded = None if own else _path(state.checkpoint)
         withheld = [each._replace(why=UNFOLDED) if each.path == unfolded else each for each in others]
         return _Selected(own, items, tuple(withheld))
@@ -322,16 +384,6 @@ def _projects(profile: Profile) -> set[str]:
     return {*([profile.project] if profile.project is not None else []), *profile.read_projects}
 
 
-def _because_of_others(
-    answers: Sequence[Answer], withheld: Sequence[Withheld], items: Sequence[Item], profile: Profile
-) -> tuple[Withheld, ...]:
-    """Of the notes withheld those that are not in the brief at all, each once, and whose own answer did not say why."""
-    said = {(each.query, each.path) for answer in answers for each in select([answer], profile).withheld}
-    shown = {item.path for item in items}
-    found = {each.path: each for each in withheld if (each.query, each.path) not in said and each.path not in shown}
-    return tuple(found.values())
-
-
 def _is_coming(state: State) -> bool:
     """Whether what a compaction folded is still on its way into a checkpoint."""
     under_way = any(c.status in ("begun", "ready", "intended", "in_doubt") for c in state.captures)
@@ -340,17 +392,3 @@ def _is_coming(state: State) -> bool:
 
 def _path(checkpoint: Capture | None) -> str | None:
     return checkpoint.path if checkpoint else None
-
-
-def sources(of: Sequence[Source]) -> tuple[HitRef, ...]:
-    """Return what a brief was made from, as events keep it."""
-    return tuple(
-        HitRef(
-            file_path=recorded(source.path),
-            checksum=source.checksum,
-            characters=source.characters,
-            treatment=source.used,
-            why=source.why[:80],
-        )
-        for source in of
-    )

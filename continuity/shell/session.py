@@ -29,6 +29,8 @@ from continuity.unstored import counted, unstored, waits_for
 from journal.errors import JournalError
 from journal.events import CompactionEnded, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
+from journal.events.recall import ANEW
+from journal.row import Row
 
 _LATER = "Memory is not connected yet; recall follows with a later prompt."
 
@@ -206,11 +208,18 @@ class Session:
 
     async def delivered(self, composed: Composed) -> None:
         """The brief went into the model's context: record what was put there and from which notes."""
+        await self.given_brief(composed)
+
+    async def given_brief(self, composed: Composed) -> Row | None:
+        """Record the same, and return its row if it is on disk."""
         fact, referenced = delivered(composed)
         digest, bodies = kept(composed.brief.text)
-        await self.desk.note(fact, bodies=bodies if digest == fact.brief_sha256 else {})
+        rows = await self.desk.noted(fact, bodies=bodies if digest == fact.brief_sha256 else {})
         if referenced is not None:
             await self.desk.note(referenced)
+        if self.desk.ledger is not None:
+            self.runner.recaller.given(self.desk.ledger.current)
+        return next(iter(rows or ()), None)
 
     def returned(self) -> None:
         """The host came back before this one let go of the journal: it stays."""
@@ -322,7 +331,8 @@ class Session:
 
     async def _brief(self, ledger: Ledger, view: PathView, *, typed: bool) -> Composed | None:
         """What is due now: with the server's answers if they come in time, else from what is kept here."""
-        if not self.desk.settings.auto_recall or ledger.state.recall.due is None:
+        due, by_itself = ledger.state.recall.due, self.desk.settings.auto_recall
+        if due is None or not (by_itself or due == ANEW):
             return None
         if self.desk.link.connection is not None:
             if self._told_late:
@@ -331,7 +341,7 @@ class Session:
         elif self.desk.profile.project is not None and self.desk.link.error != "not-found":  # which is said already
             self._told_late = True
             self.desk.voice.say("recall", _LATER)
-        asks = typed and view.unanswered and not self.pausing.paused  # a topic leaves the session, and is kept
+        asks = by_itself and typed and view.unanswered and not self.pausing.paused  # a topic leaves here, and is kept
         topic = topic_of(view.public[-1].text, candidates=self.desk.settings.mask_candidates) if asks else ()
         seconds = self.desk.settings.recall_wait_seconds
         return await self.runner.recaller.brief(ledger.current, ledger.state, view, topic=topic, seconds=seconds)

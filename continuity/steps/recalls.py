@@ -14,15 +14,19 @@ from journal.events import (
     ToolCalled,
     ToolResolved,
 )
-from journal.events.recall import ROUND
+from journal.events.recall import ANEW, ROUND
 from journal.row import Row
 
 
 def recall_planned(state: State, row: Row, event: RecallPlanned) -> State:
-    """Questions about a prompt's topic come on top: what is asked ahead of it is owed as before."""
+    """Questions about a topic come on top: what is asked ahead of it is owed as before.
+
+    Whoever asks anew wants a brief, whether one was due or not.
+    """
     if event.topic_sha256 is not None:
         return state
-    return replace(state, recall=replace(state.recall, planned=True, failures=()))
+    due = event.reason if event.reason == ANEW else state.recall.due
+    return replace(state, recall=replace(state.recall, due=due, planned=True, failures=()))
 
 
 def recall_answered(state: State, row: Row, event: RecallAnswered) -> State:

@@ -9,6 +9,7 @@ from continuity.tau import (
     checkpoint_command,
     journal_command,
     last_command,
+    orient_command,
     pause_command,
     pending_command,
     remember_command,
@@ -33,6 +34,12 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("bm-status", status_command.DESCRIPTION, status_command.USAGE, "See /bm-status."),
+    Command(
+        "bm-orient",
+        orient_command.DESCRIPTION,
+        orient_command.USAGE,
+        "Nothing can be recalled here: see /bm-status.",
+    ),
     Command(
         "bm-checkpoint",
         checkpoint_command.DESCRIPTION,

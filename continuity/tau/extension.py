@@ -22,6 +22,7 @@ from continuity.tau.host.model_call import is_lookup
 from continuity.tau.journal_command import timeline
 from continuity.tau.last_command import last
 from continuity.tau.offering import offer_tools
+from continuity.tau.orient_command import oriented
 from continuity.tau.pause_command import switch
 from continuity.tau.pending_command import pending
 from continuity.tau.remember_command import remembered
@@ -126,6 +127,7 @@ def _runs(living: Resident, boundaries: TauBoundaries) -> Mapping[str, Run]:
 
     return {
         "bm-status": paged(lambda _: _shown(living, boundaries)),
+        "bm-orient": lambda words: oriented(boundaries.session, living.owner, boundaries.append, words),
         "bm-checkpoint": lambda words: checkpoint(boundaries.session, living.owner, words),
         "bm-last": lambda words: last(boundaries.session, living.owner, living.clock.now_ms(), words),
         "bm-pause": partial(switched, off=True),

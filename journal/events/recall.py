@@ -78,6 +78,10 @@ ROUND = "round"
 """The name under which a whole round of questions fails: nobody answered any of them."""
 
 
+ANEW = "orient"
+"""Why questions are asked that a person wants asked again: the brief of their answers is due."""
+
+
 class RecallFailed(Fact, frozen=True, kw_only=True, tag="recall-failed.v1"):
     """One query cost itself and the others stand; or, by the name `ROUND`, all of them went unanswered."""
 

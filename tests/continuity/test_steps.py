@@ -34,7 +34,7 @@ from journal.events import (
     WorkBegun,
 )
 from journal.events.lifecycle import TipPair
-from journal.events.recall import ROUND
+from journal.events.recall import ANEW, ROUND
 from journal.events.writes import Outcome
 from journal.ids import CallId, EntryId, ProjectName, Sha256
 from tests.facts import (
@@ -71,6 +71,7 @@ READY: tuple[Event, ...] = (*BEGUN, finished())
 INTENDED: tuple[Event, ...] = (*READY, intended())
 CONFLICTED: tuple[Event, ...] = (*DOUBTED, probed("conflicted", seen(capture=OTHER_CAPTURE)))
 PLANNED = RecallPlanned(reason="start", topic_sha256=None, queries=())
+BRIEFED = BriefDelivered(brief_sha256=BODY, characters=1, sources=(), how="steered", entry=None, complete=True)
 TASKS_FAILED = RecallFailed(name="tasks", error="timeout")
 UNANSWERED = RecallFailed(name=ROUND, error="timeout")
 CALLED = ToolCalled(
@@ -469,6 +470,18 @@ def test_a_write_ordered_again_has_no_intent_until_it_is_sent() -> None:
 def test_a_plan_is_made_once_and_its_failures_are_its_own() -> None:
     assert changed(opened(), by=PLANNED) == {"recall": Recall(due="start", planned=True)}
     assert changed(opened(), TASKS_FAILED, by=PLANNED) == {"recall": Recall(due="start", planned=True)}
+
+
+def test_questions_that_a_person_wants_asked_anew_owe_a_brief_whether_one_was_due_or_not() -> None:
+    anew = replace(PLANNED, reason=ANEW)
+    given = (opened(), PLANNED, BRIEFED)
+    assert changed(*given, by=PLANNED) == {}
+    assert changed(*given, by=anew) == {"recall": replace(state_after(*given).recall, due="orient")}
+    assert changed(opened(), by=anew) == {"recall": Recall(due="orient", planned=True)}
+
+
+def test_questions_about_a_topic_alone_owe_no_brief() -> None:
+    assert changed(opened(), PLANNED, BRIEFED, by=replace(PLANNED, reason=ANEW, topic_sha256=BODY)) == {}
 
 
 def test_an_unanswered_round_says_when_and_an_answer_ends_the_count() -> None:
