@@ -245,3 +245,14 @@ async def test_a_drained_session_owes_nothing_that_can_be_done_now(tmp_path: Pat
             process.mind.gate.set()
         assert drained == [False, True, True]
         assert not talk.events(SynthesisFailed)
+
+
+async def test_whoever_waits_for_a_session_is_told_when_it_lets_go(tmp_path: Path) -> None:
+    """An exit may find a session that is just being left."""
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                group.start_soon(talk.session.runner.drained, BOUND)
+                group.start_soon(talk.session.close, "left-session")
