@@ -31,6 +31,11 @@ _OPENINGS: dict[str, OpenReason] = {
 PROMPT_SECONDS = 1.0
 """How long a prompt waits for its boundary beyond the wait for recall; a busy journal goes on without it."""
 
+NO_FILE = (
+    "Continuity: this session has no file, so nothing is saved or recalled; memory tools work, and calls "
+    "that change something are recorded in a journal of this process."
+)
+
 _FAILED = frozenset({"aborted", "error"})
 """How a run's last message ends when there is no answer. One cut by its length shows that the model is there."""
 _COMPACTIONS: dict[str, CompactionReason] = {"manual": "manual", "threshold": "threshold", "overflow": "overflow"}
@@ -49,7 +54,7 @@ class TauBoundaries:
         self._failed = False
         self._unfiled = False
         self._cwd = Path.cwd()
-        self.session: Session | None = None
+        self._session: Session | None = None
         self.down: str | None = rival(tau, at_setup=True)
         """Why nothing is saved or recalled here although all is well: another extension does."""
         self._withheld = self.down is not None
@@ -66,15 +71,11 @@ class TauBoundaries:
         self._resident.use(self._configured)  # not at setup: whatever calls a reload off leaves all as it was
         level = host.level(context, self._tau)
         if level == "C":
-            self.session = None
-            self._resident.presence.say(
-                "level",
-                "Continuity: this session has no file, so nothing is saved or recalled; memory tools work, and calls "
-                "that change something are recorded in a journal of this process.",
-            )
+            self._session = None
+            self._resident.presence.say("level", NO_FILE)
             return
         session = self._resident.session(context, self._configured, level)
-        self.session = session
+        self._session = session
         if session is None:
             return
         self._resident.follow(session, context, self._tau)
@@ -88,7 +89,7 @@ class TauBoundaries:
         """Leave the session to another extension that brings Basic Memory; go on where there was one and is none."""
         self.down, say = rival(self._tau), self._resident.presence.say
         if self.down is not None:
-            self.session = None
+            self._session = None
             self._resident.yielded(context)
             say("rival", self.down, "warning")
             return True
@@ -127,10 +128,15 @@ class TauBoundaries:
         return self._anchor
 
     @property
+    def session(self) -> Session | None:
+        """The session that is served; None for one that has no file, which stock Tau shows only once it ran (level C)."""
+        return None if self._unfiled else self._session
+
+    @property
     def apart(self) -> bool:
         """Whether calls that change something have no journal of the session's own to be recorded in."""
         session = self.session
-        return session is None or self._unfiled or session.second is not None
+        return session is None or session.second is not None
 
     async def recorder(self) -> Desk:
         """Return what such calls are recorded with: this process's own journal, made at the first of them.
@@ -148,7 +154,7 @@ class TauBoundaries:
         A host may hold several sessions at once; memory ends with the last of them.
         """
         last = self._resident.left(self)
-        session = self.session
+        session = self._session
         if reason == "quit" and last:
             await self._resident.quit(self._configured.loaded.settings.exit_timeout_seconds)
         elif reason in ("quit", "new", "resume") and session is not None:
@@ -185,13 +191,6 @@ class TauBoundaries:
             await self._resident.owner.call("delivered", delivered, within=PROMPT_SECONDS)
         return placed
 
-    async def append(self, composed: Composed) -> bool:
-        """Put a brief that a person asked for into an announcing host at rest; False when that could not be done."""
-        try:
-            return await host.append_brief(self._tau, composed.brief.text, details_of(composed))
-        except HostGone:
-            return False
-
     async def run_started(self, context: Context) -> None:
         """A run begins; whether it ends by itself is seen at its end."""
         self._ended = self._failed = False
@@ -206,8 +205,10 @@ class TauBoundaries:
         if not self._insertion.takes(message):
             return
         self._resident.presence.turn()
-        session = self.session
-        self._unfiled = session is None or not self._resident.follow(session, context, self._tau)
+        session = self._session
+        self._unfiled = session is not None and not self._resident.follow(session, context, self._tau)
+        if self._unfiled:
+            self._resident.presence.say("level", NO_FILE)
         if session is None or self._unfiled:
             return
         prompted = await self._resident.owner.call(
