@@ -121,7 +121,7 @@ async def lived(
             assert link is not None
             assert await link.up(start)
             yield made
-            assert made.said("failure") is None
+            assert made.said("failure") is None, made.said("failure")
         assert not made.serving.owner.alive
 
 

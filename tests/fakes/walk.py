@@ -354,13 +354,20 @@ async def _chapter(walk: Walk, name: str, *, late: bool) -> Chapter:
 
 @contextmanager
 def at_home(root: Path, model: ScriptedModel, *, announced: bool) -> Generator[FakeScenario]:
-    """Be in the home and the folder of a person whose host announces, or does not."""
+    """Be in the home and the folder of a person whose host announces, or does not; the tools are known."""
     scene = FakeScenario(root, model, watched=False, context_window=ROOMY, recall_wait_seconds=10, cadence=PATIENT)
+    with back_home(scene, announced=announced):
+        scene.lists_its_tools()
+        yield scene
+
+
+@contextmanager
+def back_home(scene: FakeScenario, *, announced: bool) -> Generator[None]:
+    """Be there again, perhaps with another Tau."""
     with pytest.MonkeyPatch.context() as patch:
         if announced:
             announce(patch)
         for name, value in scene.home.environment().items():
             patch.setenv(name, value)
         patch.chdir(scene.home.cwd)
-        scene.lists_its_tools()
-        yield scene
+        yield

@@ -131,7 +131,8 @@ async def test_a_child_session_without_a_file_ends_nothing_of_its_parents(scene:
         assert one.serving.presence.unsaid == (), "the parent speaks again"
 
 
-async def child_session(scene: FakeScenario) -> CodingSession:
+async def child_session(scene: FakeScenario, *, session_id: str | None = None) -> CodingSession:
+    """Return a session whose storage is no file."""
     paths = TauPaths(home=scene.home.home, agents_home=scene.home.root / "agents")
     settings = load_provider_settings(paths)
     durable = next(known for known in settings.providers if known.name == PROVIDER)
@@ -146,6 +147,7 @@ async def child_session(scene: FakeScenario) -> CodingSession:
             provider_name=PROVIDER,
             cwd=scene.home.cwd,
             storage=InMemorySessionStorage(),
+            session_id=session_id,
             resource_paths=resources,
             trust_override="decline",
         )
