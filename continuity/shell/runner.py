@@ -16,11 +16,12 @@ from continuity.shell import capturing, erasing, reconciling, synthesising
 from continuity.shell.adopting import Adopter, Reading
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
-from continuity.shell.recalling import Recaller
+from continuity.shell.recalling import Anew, Recaller
 from continuity.shell.saying import why_down
 from continuity.shell.transcribing import Transcriber
 from journal.errors import JournalError
 from journal.events import MemoryLost, OperationFailed
+from journal.events.recall import ANEW
 from journal.ids import BranchId, ConnectionId, ProjectName
 from journal.row import FIRST_BRANCH
 
@@ -177,6 +178,8 @@ class Runner:
                     again += [at_ms] if at_ms is not None else []
                     if at_ms is None and (branch == ledger.current or not isinstance(effect, Prefetch)):
                         self._start(effect, branch, now_ms)
+            if connection is not None and self.recaller.wants_anew(ledger.current):
+                self._start(Prefetch(ANEW, None), ledger.current, now_ms)
             if connection is not None and self.adopter.owes(ledger.current):
                 self._start(Reading(), ledger.current, now_ms)
         elif self.begun and connection is not None and not self.recaller.fetched(FIRST_BRANCH):
@@ -202,7 +205,8 @@ class Runner:
             return False
         owed = [effect for state in ledger.states.values() for effect in due(state, _IF_UP, now_ms).effects]
         return any(
-            isinstance(e, Submit | Transcribe | Probe) or (isinstance(e, Prefetch) and self._may_recall()) for e in owed
+            isinstance(e, Submit | Transcribe | Probe) or (isinstance(e, Prefetch) and self._may_recall(e.reason))
+            for e in owed
         )
 
     def _awaits_server(self) -> bool:
@@ -219,13 +223,21 @@ class Runner:
     def _start(self, effect: Effect, branch: BranchId, now_ms: int) -> None:
         if effect.lane in self._busy or self._rests(effect.lane, now_ms):
             return
-        if isinstance(effect, Prefetch) and not self._may_recall():
+        if isinstance(effect, Prefetch) and not self._may_recall(effect.reason):
             return
         self._busy[effect.lane] = effect.key
         self._spawn(effect.key, partial(self._performed, effect, branch, self._seen(branch)))
 
-    def _may_recall(self) -> bool:
-        return self.desk.profile.project is not None and self.desk.settings.auto_recall
+    def _may_recall(self, reason: str) -> bool:
+        """The switch is for what is recalled by itself; a person who asks is not asked back."""
+        return self.desk.profile.project is not None and (self.desk.settings.auto_recall or reason == ANEW)
+
+    def ask_anew(self, branch: BranchId) -> Anew:
+        """Ask everything for `branch` again because a person wants it, at once even where a lane rests."""
+        self._resting.pop("recall", None)
+        wanted = self.recaller.ask_anew(branch)
+        self.wake()
+        return wanted
 
     async def _performed(self, effect: Effect, branch: BranchId, before: tuple[object, ...]) -> None:
         """Perform `effect`. If it could not be recorded or changed nothing, it is owed still, so its lane rests then."""

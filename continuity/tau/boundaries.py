@@ -191,6 +191,13 @@ class TauBoundaries:
             await self._resident.owner.call("delivered", delivered, within=PROMPT_SECONDS)
         return placed
 
+    async def append(self, composed: Composed) -> bool:
+        """Put a brief that a person asked for into an announcing host at rest; False when that could not be done."""
+        try:
+            return await host.append_brief(self._tau, composed.brief.text, details_of(composed))
+        except HostGone:
+            return False
+
     async def run_started(self, context: Context) -> None:
         """A run begins; whether it ends by itself is seen at its end."""
         self._ended = self._failed = False
