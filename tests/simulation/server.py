@@ -256,6 +256,7 @@ class Connection:
         self.version = "0.24.1"
         self.process = server.process
         self.stalled = False
+        self.tools_changed = anyio.Event()
         self._memory = memory
         self._server = server
         self._actor = actor
@@ -267,6 +268,10 @@ class Connection:
 
     async def wait_lost(self) -> None:
         await self._server.ended.wait()
+
+    async def give_up_headless(self, seconds: float) -> None:
+        """Nothing holds the line of a server that ended here, so its end is seen at once."""
+        await self.wait_lost()
 
     def leave(self) -> None:
         self._leaving = True
