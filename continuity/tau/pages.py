@@ -18,8 +18,8 @@ from continuity.state import Capture, Evidence
 AT_ONCE_SECONDS = 0.3
 """How long a command may hold the host, which is less than a person notices."""
 
-SCREEN_WIDTH = 66
-"""Columns of the box in which the host shows what a command answers, however wide the terminal is."""
+SCREEN_WIDTH = 64
+"""Columns of the box in which the host shows what a command answers, beside its scroll bar, however wide the terminal is."""
 
 _HERE = "\ue000"
 """Stands, while a line is folded, where a word may be broken; nothing that is shown has it."""
