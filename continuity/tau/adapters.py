@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio.to_thread
 
@@ -25,6 +26,7 @@ class FileSource:
 
     def __init__(self, path: Path) -> None:
         self.file = SessionFile(path)
+        self._viewer = Viewer()
 
     async def view(self, anchor: object | None) -> PathView:
         """Return the path that ends at the message `anchor` (a `MessageKey`), or at the file's newest entry.
@@ -45,7 +47,9 @@ class FileSource:
     def _view(self, anchor: MessageKey | None) -> PathView:
         self.file.read_new()
         active = self.file.active_path(anchor)
-        return path_view(active.entries, root=self.file.root, certain=active.matched, unreadable=self.file.damaged)
+        return self._viewer.view(
+            active.entries, root=self.file.root, certain=active.matched, unreadable=self.file.damaged
+        )
 
 
 class ToldSource:
@@ -54,6 +58,7 @@ class ToldSource:
     def __init__(self) -> None:
         self.told: Told | None = None
         """The path of the latest boundary."""
+        self._viewer = Viewer()
         self._mutex = threading.Lock()
         self._by_id: dict[EntryId, Entry] = {}
         self._first: dict[tuple[str, int, int], EntryId] = {}
@@ -75,7 +80,7 @@ class ToldSource:
     def _view(self, told: Told | None) -> PathView:
         path = self._taken(told) if told is not None else ()
         self._root = self._root or next((entry.id for entry in path), None)
-        return path_view(path, root=self._root, certain=True)
+        return self._viewer.view(path, root=self._root, certain=True)
 
     def _taken(self, told: Told) -> tuple[Entry, ...]:
         with self._mutex:
@@ -162,18 +167,50 @@ class HostMirror:
         return True
 
 
-def path_view(path: Sequence[Entry], *, root: EntryId | None, certain: bool, unreadable: int = 0) -> PathView:
-    """Return what the shell needs to know of a path; `root` is the session's first entry, on whatever branch."""
-    return PathView(
-        root=root,
-        public=public_messages(path),
-        compactions=tuple(entry.id for entry in path if entry.kind == "compaction"),
-        receipts=receipts_on(path),
-        briefs_in_context=frozenset(_brief_digests(shown_of(path))),
-        certain=certain,
-        unreadable=unreadable,
-        torn=bool(path) and path[0].parent_id is not None,
-    )
+class _Viewed(NamedTuple):
+    """A path, and what the shell needs to know of its entries."""
+
+    path: tuple[Entry, ...] = ()
+    public: tuple[PublicMessage, ...] = ()
+    compactions: tuple[EntryId, ...] = ()
+    receipts: tuple[Mapping[str, Json], ...] = ()
+    briefs: frozenset[Sha256] = frozenset()
+
+    def followed(self, path: tuple[Entry, ...]) -> _Viewed:
+        """Return the same of `path`; if it goes on from this one, only what is new is gone through."""
+        before = self if path[: len(self.path)] == self.path else _Viewed()
+        new = path[len(before.path) :]
+        compactions = tuple(entry.id for entry in new if entry.kind == "compaction")
+        shown = shown_of(path) if compactions else new
+        briefs = frozenset(_brief_digests(shown))
+        return _Viewed(
+            path,
+            before.public + public_messages(new),
+            before.compactions + compactions,
+            before.receipts + receipts_on(new),
+            briefs if compactions else before.briefs | briefs,
+        )
+
+
+class Viewer:
+    """Makes the views of a path that mostly grows at its end, so that a long session costs no longer look."""
+
+    def __init__(self) -> None:
+        self._latest = _Viewed()
+
+    def view(self, path: tuple[Entry, ...], *, root: EntryId | None, certain: bool, unreadable: int = 0) -> PathView:
+        """Return what the shell needs to know of `path`; `root` is the session's first entry, on whatever branch."""
+        latest = self._latest = self._latest.followed(path)  # replaced as a whole: several threads may look
+        return PathView(
+            root=root,
+            public=latest.public,
+            compactions=latest.compactions,
+            receipts=latest.receipts,
+            briefs_in_context=latest.briefs,
+            certain=certain,
+            unreadable=unreadable,
+            torn=bool(path) and path[0].parent_id is not None,
+        )
 
 
 def details_of(composed: Composed) -> Mapping[str, Json]:
@@ -183,6 +220,7 @@ def details_of(composed: Composed) -> Mapping[str, Json]:
 
 def _brief_digests(shown: Sequence[Entry]) -> list[Sha256]:
     """Both digests of each: what is known ahead of a prompt is seen whatever its topic added."""
-    details = [entry.details for entry in shown if isinstance(entry.details, Mapping)]
+    noted = (entry.details for entry in shown if entry.in_context and entry.details is not None)
+    details = [detail for detail in noted if isinstance(detail, Mapping)]
     digests = [detail.get(name) for detail in details for name in ("digest", "ahead")]
     return [Sha256(digest) for digest in digests if isinstance(digest, str)]

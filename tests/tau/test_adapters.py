@@ -140,6 +140,18 @@ async def test_a_path_that_was_not_told_brings_no_message(torn: FileSource) -> N
     assert await torn.messages(EntryId("nowhere")) == ()
 
 
+async def test_a_path_that_grew_is_seen_as_one_that_is_seen_for_the_first_time(source: FileSource) -> None:
+    lines = source.file.path.read_text().splitlines(keepends=True)
+    lines += [entry_to_json_line(one) for one in (brief("b2", "u3"), said("u4", "b2", 4), said("other", "u1", 5))]
+    seen: list[frozenset[Sha256]] = []
+    for count in range(len(lines) + 1):
+        source.file.path.write_text("".join(lines[:count]))
+        view = await source.view(None)
+        assert view == await FileSource(source.file.path).view(None)
+        seen.append(view.briefs_in_context)
+    assert [bool(briefs) for briefs in seen[2:]] == [False, True, True, True, False, False, True, True, False]
+
+
 async def test_a_session_without_a_file_yet_is_empty(tmp_path: Path) -> None:
     empty = PathView(root=None, public=(), compactions=(), receipts=(), briefs_in_context=frozenset(), certain=False)
     assert await FileSource(tmp_path / "none.jsonl").view(None) == empty
