@@ -31,11 +31,10 @@ def model() -> Generator[ScriptedModel]:
 
 
 @pytest.fixture(params=["A", "B"])
-def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the host tells us; each test is lived at both levels."""
+def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both levels, for whatever depends on which events there are; other tests are lived on stock Tau."""
     if request.param == "A":
         announce(monkeypatch)
-    return str(request.param)
 
 
 @asynccontextmanager
@@ -73,8 +72,7 @@ async def idle(one: Lived, scene: FakeScenario) -> None:
     assert not scene.memory.calls()
 
 
-@pytest.mark.parametrize("name", ["basic-memory", "other", "zettel"])  # before ours, and after it
-@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("name", ["basic-memory", "zettel"])  # before ours, and after it
 async def test_beside_a_rival_nothing_of_ours_is_saved_recalled_or_offered_and_the_file_is_named(
     scene: FakeScenario, name: str
 ) -> None:
@@ -87,7 +85,6 @@ async def test_beside_a_rival_nothing_of_ours_is_saved_recalled_or_offered_and_t
         assert [tool.name for tool in one.live.tau.tools if tool.name.startswith("bm_")] == ["bm_write_note"]
 
 
-@pytest.mark.usefixtures("level")
 async def test_the_status_page_and_the_other_commands_say_why(scene: FakeScenario) -> None:
     path = write_rival(scene.home)
     async with opened(scene) as one:
@@ -104,7 +101,6 @@ async def test_where_the_rival_took_the_name_of_the_page_it_is_shown_under_anoth
         assert str(path) in str(typed(one, "/continuity-status"))
 
 
-@pytest.mark.usefixtures("level")
 async def test_a_rival_that_comes_at_a_reload_finds_our_work_finished_and_gone_it_leaves_us_to_go_on(
     scene: FakeScenario,
 ) -> None:
@@ -124,7 +120,6 @@ async def test_a_rival_that_comes_at_a_reload_finds_our_work_finished_and_gone_i
         )
 
 
-@pytest.mark.usefixtures("level")
 async def test_a_rival_that_a_trusted_project_brings_is_said_to_be_the_projects(scene: FakeScenario) -> None:
     path = write_rival(scene.home, root=scene.home.cwd / ".tau")
     (path.parent / "extension.py").write_text("from .continuity import NAMESPACE\n\n\ndef setup(tau): ...\n")
@@ -168,7 +163,6 @@ async def test_installed_twice_there_is_one_capture_one_write_one_brief_and_one_
         assert f"and by {by_hand}, which does nothing" in str(one.said("twice"))
 
 
-@pytest.mark.usefixtures("level")
 async def test_set_up_twice_by_one_file_each_thing_is_done_once(scene: FakeScenario) -> None:
     twice = "from continuity.tau import extension\n\n\ndef setup(tau):\n    extension.setup(tau)\n    extension.setup(tau)\n"
     scene.home.write_extension("continuity", twice)
