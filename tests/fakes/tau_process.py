@@ -60,6 +60,21 @@ def tau_print(
         raise TauTrouble(f"tau -p {text[:40]!r} took more than {timeout} s", last) from error
 
 
+def start_print(home: TauHome, text: str, *options: str) -> subprocess.Popen[str]:
+    """Start `tau -p text` in a session of its own and leave it running; what it prints is read with `communicate`."""
+    return subprocess.Popen(
+        [tau_executable(), *options, "-p", text],
+        cwd=home.cwd,
+        env=home.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
 class TauProcess:
     """A `tau --mode rpc` with its own process group; blocking calls, safe from one thread."""
 
@@ -191,6 +206,10 @@ class TauProcess:
         """Compact by hand; Tau needs more than 20,000 estimated tokens for it."""
         return self.call("compact")
 
+    def abort(self) -> None:
+        """Stop what runs, as Escape does before the screen."""
+        self.call("abort")
+
     def fork_messages(self) -> tuple[tuple[str, str], ...]:
         """Return (entry id, text) of the user messages one can go back to."""
         messages = self.call("get_fork_messages").get("messages")
@@ -209,10 +228,14 @@ class TauProcess:
                 stdin.close()
         return self._ended(timeout)
 
+    def signalled(self, number: signal.Signals) -> int:
+        """Send Tau itself a signal that ends it; returns its exit code."""
+        self._process.send_signal(number)
+        return self._ended(_ENDED_WITHIN)
+
     def kill(self) -> int:
         """SIGKILL Tau itself and nothing else: its children are left to notice."""
-        self._process.send_signal(signal.SIGKILL)
-        return self._ended(_ENDED_WITHIN)
+        return self.signalled(signal.SIGKILL)
 
     def wait_ended(self, *, timeout: float = _ENDED_WITHIN) -> int:
         """Wait for an end that comes from elsewhere; returns the exit code."""
