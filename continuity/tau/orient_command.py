@@ -53,7 +53,7 @@ def _told(session: Session, came: Oriented) -> tuple[str, NoticeLevel]:
         case "known":
             return f"Nothing new: the same brief is in context already; /bm-why shows it.{why}", "info"
         case "nothing":
-            return f"Memory has nothing for this work yet, so no brief is made.{why}", "info"
+            return f"Memory has nothing for this work beyond what is in context, so no brief is made.{why}", "info"
         case "unreachable":
             return f"Memory is not reachable, so nothing was asked: {reason_down(session.desk.link.error)}.", "warning"
         case "unanswered":

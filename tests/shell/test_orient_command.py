@@ -116,7 +116,7 @@ async def test_where_memory_has_nothing_that_is_said(tmp_path: Path) -> None:
     async with rig(tmp_path, capture_knowledge=False) as process:
         talk = await process.open()
         await talk.turn("one")
-        assert (await asked(process, talk)).startswith("Memory has nothing for this work yet")
+        assert (await asked(process, talk)).startswith("Memory has nothing for this work beyond what is in context")
 
 
 async def test_a_topic_brings_what_matches_it_and_only_its_words_are_kept(tmp_path: Path) -> None:
