@@ -132,12 +132,12 @@ async def test_two_calls_that_the_host_cancels_at_once_have_one_unknown_outcome_
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await until(lambda: len(talk.events(ToolAnswered)) == 2, "their outcomes")
+        await until(lambda: [call.unknown for call in talk.state.calls] == [True, True], "their outcomes")
         await until(lambda: process.memory.calls()["notifications/cancelled"] == 2, "the server's notice")
         assert {answer.call_id: answer.outcome for answer in talk.events(ToolAnswered)} == {
             call.call_id: "unknown" for call in talk.events(ToolCalled)
         }
-        assert [call.unknown for call in talk.state.calls] == [True, True]
+        assert len(talk.events(ToolAnswered)) == 2
         assert not (await forward(process.link, talk.session.desk, read())).is_error
 
 
