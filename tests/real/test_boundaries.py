@@ -158,7 +158,7 @@ async def test_the_status_page_tells_the_truth_about_the_server(scene: FakeScena
     async with lived(scene) as one:
         await one.saved("one")
         assert "up: Fake Memory" in status(one)
-        assert "evidence: answered" in status(one)
+        assert "proof: the server answered that it stored it" in status(one)
         connection = one.serving.link.connection if one.serving.link else None
         assert connection is not None
         os.killpg(connection.process.process_group, signal.SIGKILL)

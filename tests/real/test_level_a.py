@@ -11,9 +11,21 @@ import anyio
 import anyio.to_thread
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tau_coding import CodingSession
+from tau_coding.extensions import ExtensionAPI, ExtensionContext
 
 from continuity.capture import RECEIPT_NAMESPACE
-from journal.events import CheckpointReferenced, CompactionEnded, Event, SessionOpened, SynthesisFailed, WriteAnswered
+from journal.events import (
+    BranchForked,
+    CheckpointReferenced,
+    CompactionEnded,
+    CompactionNoticed,
+    CompactionStarted,
+    Event,
+    SessionOpened,
+    SynthesisFailed,
+    WriteAnswered,
+)
 from journal.reader import open_reader
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, briefs, lived, sound
@@ -232,6 +244,62 @@ async def test_a_summary_that_fails_once_the_host_went_on_is_asked_for_again_wit
         await one.alone()
         assert [answer.outcome for answer in recorded(one.path(left), WriteAnswered)] == ["accepted"]
         assert recorded(one.path(left), SynthesisFailed) == []
+
+
+# -- hosts that offer less -----------------------------------------------------
+
+_STOCK = {name: getattr(CodingSession, name) for name in ("compact_detailed", "branch_to_entry")}
+
+
+async def test_a_host_that_cannot_summarise_is_of_the_level_and_its_model_is_asked_over_a_way_of_our_own(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    scene.set(cadence="every")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(ExtensionContext, "summarize")
+        async with lived(scene) as one:
+            await one.saved("one")
+            assert len(model.requests_for("synthesis")) == 1
+            assert [event.level for event in recorded(one.path(), SessionOpened)] == ["A"]
+
+
+async def test_a_host_that_only_tells_its_path_is_taken_for_stock_tau(scene: FakeScenario) -> None:
+    scene.set(cadence="every")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(ExtensionAPI, "append_message")
+        async with lived(scene) as one:
+            await one.saved("one")
+            assert [event.level for event in recorded(one.path(), SessionOpened)] == ["B"]
+            assert "level        B: stock Tau" in (one.live.tau.handle_command("/bm-status").message or "")
+
+
+async def test_a_compaction_that_is_not_announced_is_noticed_and_what_it_folded_is_back(
+    scene: FakeScenario, model: ScriptedModel
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CodingSession, "compact_detailed", _STOCK["compact_detailed"])
+        async with lived(scene) as one:
+            await worked(one)
+            await one.live.tau.compact()
+            await one.prompt("go on")
+            await one.settle()
+            assert order(one, CompactionStarted, CompactionNoticed) == [CompactionNoticed]
+            await one.prompt("and on")
+            knows_all(model)
+
+
+async def test_a_move_that_is_not_announced_is_a_branch_with_the_next_prompt(scene: FakeScenario) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CodingSession, "branch_to_entry", _STOCK["branch_to_entry"])
+        async with lived(scene) as one:
+            await one.prompt("one")
+            await one.prompt("a wrong turn")
+            await one.settle()
+            await one.live.tau.branch_to_entry((await said(one, "user"))[1].id)
+            await one.prompt("a better turn")
+            await one.settle()
+            assert [forked.reason for forked in recorded(one.path(), BranchForked, 2)] == ["path-left"]
+            assert order(one, WriteAnswered) == [WriteAnswered]
 
 
 async def test_the_status_page_names_the_level(scene: FakeScenario) -> None:
