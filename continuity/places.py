@@ -47,6 +47,11 @@ class Places(msgspec.Struct, frozen=True):
         """What Tau loads: it only leads to our package."""
         return self.tau_home / "extensions" / "continuity" / "extension.py"
 
+    @property
+    def packages(self) -> Path:
+        """Our packages and their libraries as they were installed, in a folder for each kind of Python and version."""
+        return self.state / "packages"
+
     def journal(self, session_id: SessionId) -> Path:
         """Return the journal of a session. An id that is no safe file name is replaced by its digest."""
         return self.state / f"{journal_stem(session_id)}.journal"

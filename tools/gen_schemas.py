@@ -20,7 +20,7 @@ from replay.shapes import CLI_SHAPES, NotStored
 ROOT = Path(__file__).resolve().parent.parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FOLDERS = ("schemas/events", "schemas/cli")
-PATHS = ("tau_home", "settings", "compatible_settings", "extension", "state", "packages")
+PATHS = ("tau_home", "settings", "compatible_settings", "extension", "state", "packages", "installed")
 
 type Schema = dict[str, object]
 

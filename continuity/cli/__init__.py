@@ -11,7 +11,7 @@ from typing import Any, override
 
 import click
 
-from continuity.cli import doctor, install, paths, probe, resolve, setup
+from continuity.cli import doctor, install, paths, probe, resolve, setup, uninstall
 from continuity.console import SOUND, guarded, helped, say
 
 GROUP = "continuity.commands"
@@ -85,6 +85,7 @@ def main() -> None:
 
 main.add_command(paths.paths)
 main.add_command(install.install)
+main.add_command(uninstall.uninstall)
 main.add_command(setup.setup)
 main.add_command(doctor.doctor)
 main.add_command(probe.probe)

@@ -20,6 +20,7 @@ from continuity.console import MISUSE, UNREADABLE, escaped, fail, helped, json_o
         """
         Say where settings, journals and the extension are, and which of them exist. Nothing is made.
 
+        `packages` is where this very program lies, `installed` the folder of what `continuity install` put there for Tau.
         Of the cached lists of the memory server's tools those are named that there are.
         """,
     ),
@@ -38,6 +39,7 @@ def paths(*, as_json: bool) -> None:
         "extension": places.shim,
         "state": places.state,
         "packages": package_folder(),
+        "installed": places.packages,
     }
     try:
         inventories = InventoryCache(places.state).files()

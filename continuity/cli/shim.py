@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -16,55 +18,95 @@ from journal.disk import make_folder
 PACKAGES = ("continuity", "journal", "replay")
 SEAL = "# Written by `continuity install`; sha256 of all that follows: "
 
+_CONSTANT = re.compile(r"(?m)^(FOLDER|TAG|COMMAND|NAMED) = (.+)$")
+
+TAG_OF = '''\
+def _tag():
+    """What libraries must be built for to be loaded here."""
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    name, machine = EXTENSION_SUFFIXES[0].strip(".").rsplit(".", 1)[0], os.uname()[4]
+    return name if machine in name else name + "-" + machine
+'''
+"""Shared with what asks Tau's Python before there is a shim."""
+
 _TEMPLATE = '''\
 """Leads Tau to Continuity. It adds one folder to the end of the path, so that Tau's own libraries win.
 
 If Continuity cannot be loaded it says so when a session starts, and Tau works on without it.
 """
 
-import shlex
+import os
 import sys
-from importlib.util import find_spec
 
 FOLDER = {folder!r}
-IS_CHECKOUT = {is_checkout!r}
+TAG = {tag!r}
+COMMAND = {command!r}
+NAMED = {named!r}
 PACKAGES = {packages!r}
 
 
-def _folder_of(name):
-    """Where the package would be imported from; None if it would not be found."""
+{tag_of}
+
+def _place(name):
+    """The folder that holds what would be imported, or was. It is looked up and not run."""
+    from importlib.util import find_spec
+
     try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    suffix = "/" + name
-    return places[0][: -len(suffix)] if places and places[0].endswith(suffix) else None
+        origin = os.path.realpath(find_spec(name).origin)
+    except (AttributeError, ImportError, TypeError, ValueError):
+        return "no file"
+    folder = os.path.dirname(os.path.dirname(origin))
+    return folder if origin == os.path.join(folder, name, "__init__.py") else os.path.dirname(origin)
+
+
+def _is_ours(place):
+    """It is what was installed, or an earlier installation that this Tau runs from already."""
+    ours = os.path.realpath(FOLDER)
+    if place == ours or TAG is None or "continuity" not in sys.modules:
+        return place == ours
+    return place.startswith(os.path.join(os.path.dirname(ours), TAG + "-"))
 
 
 def _trouble():
-    """Why the packages found are not ours; None if they are."""
-    folders = {{name: _folder_of(name) for name in PACKAGES}}
-    if len(set(folders.values())) == 1 and None not in folders.values():
-        return None
-    missing = [name for name, folder in folders.items() if folder is None]
-    if missing:
-        return "not found: " + ", ".join(missing)
-    return "found in different folders: " + ", ".join(f"{{name}} in {{folder}}" for name, folder in folders.items())
+    """Why what was installed cannot be loaded, and what helps; None if it can."""
+    if TAG is not None and TAG != _tag():
+        return "it was installed for " + TAG + ", and this Python is " + _tag(), _again()
+    if not all(os.path.isfile(os.path.join(FOLDER, name, "__init__.py")) for name in PACKAGES):
+        return "its packages are not in " + FOLDER, _again()
+    if FOLDER not in sys.path:
+        sys.path.append(FOLDER)
+    places = [(name, _place(name)) for name in PACKAGES]
+    others = [name + " (" + place + ")" for name, place in places if not _is_ours(place)]
+    if others:
+        return "packages of the same name come before it: " + ", ".join(others), _WITHOUT
+    if len(set(place for _, place in places)) > 1:
+        return "two installations are mixed", "quit Tau and start it again"
+    return None
 
 
-def _telling(trouble):
-    """A stand-in that says once a session what is wrong and what helps."""
-    install = f"uv pip install --python {{shlex.quote(sys.executable)}}"
-    folder = shlex.quote(FOLDER)
-    if IS_CHECKOUT:
-        remedy = f"To mend it: {{install}} --editable {{folder}}"
-    else:  # no index has the package
-        remedy = f"To mend it, in a checkout of tau-continuity: {{install}} --target {{folder}} ."
-    text = f"Continuity is not loaded, and nothing is remembered: {{trouble}}. It belongs in {{FOLDER}}. {{remedy}}"
+_WITHOUT = "start Tau without that folder on its path (PYTHONPATH, or the folder it is started in)"
+
+
+def _again():
+    """The one command that helps."""
+    from shlex import quote
+
+    if not os.path.isfile(COMMAND):
+        return "in a checkout of tau-continuity: make setup && .venv/bin/continuity install"
+    named = " --python " + quote(sys.executable) if NAMED else ""
+    return quote(COMMAND) + " install" + (" --editable" if TAG is None else "") + named
+
+
+def _telling(what, remedy):
+    """A stand-in that says once what is wrong and what helps."""
+    text = "Continuity is not loaded, and nothing is remembered: " + what + ". To mend it: " + remedy
+    said = []
 
     def tell(event, context):
-        context.ui.notify(text, "warning")
+        if not said:
+            said.append(text)
+            context.ui.notify("".join(c if c.isprintable() else "?" for c in text), "warning")
 
     def setup(tau):
         tau.on("session_start", tell)
@@ -72,18 +114,15 @@ def _telling(trouble):
     return setup
 
 
-if FOLDER not in sys.path:
-    sys.path.append(FOLDER)
-
-_reason = _trouble()
-if _reason is None:
-    try:
+try:
+    TROUBLE = _trouble()
+    if TROUBLE is None:
         from continuity.tau.extension import setup
-    except Exception as error:  # Tau would drop the extension without a word
-        _reason = f"{{type(error).__name__}}: {{error}}"
+except Exception as error:  # Tau would drop the extension without a word
+    TROUBLE = type(error).__name__ + ": " + str(error), _again()
 
-if _reason is not None:
-    setup = _telling(_reason)
+if TROUBLE is not None:
+    setup = _telling(*TROUBLE)
 '''
 
 type Standing = Literal["absent", "current", "outdated", "foreign"]
@@ -91,6 +130,19 @@ type Standing = Literal["absent", "current", "outdated", "foreign"]
 
 class Misplaced(Exception):
     """The packages do not lie in one folder, so a shim could only lead to a mixture; nothing was written."""
+
+
+class Lead(NamedTuple):
+    """Where a shim leads, and what it says when that does not go."""
+
+    folder: Path
+    """What it adds to the path of Tau."""
+    tag: str | None = None
+    """The kind of Python that the folder is for; null for a checkout, whose libraries are not in it."""
+    command: str = ""
+    """The `continuity` that installs again; empty if none is known."""
+    named: bool = False
+    """That command must be told which Python Tau has."""
 
 
 class Plan(NamedTuple):
@@ -105,11 +157,34 @@ class Plan(NamedTuple):
     source: str
 
 
-def source(folder: Path) -> str:
-    """Return the shim that leads to the packages in `folder`: sealed, so that an edited one is recognised."""
-    is_checkout = (folder / "pyproject.toml").exists()
-    body = _TEMPLATE.format(folder=str(folder), is_checkout=is_checkout, packages=PACKAGES)
+def source(lead: Lead) -> str:
+    """Return the shim for `lead`: sealed, so that an edited one is recognised, and valid in every Python 3."""
+    folder, tag, command, named = str(lead.folder), lead.tag, lead.command, lead.named
+    constants = {"folder": folder, "tag": tag, "command": command, "named": named, "packages": PACKAGES}
+    body = _TEMPLATE.format(tag_of=TAG_OF, **constants)
     return f"{SEAL}{_digest(body)}\n{body}"
+
+
+def lead_in(text: str) -> Lead | None:
+    """Return where a shim of ours leads; None for anything else, also for one of ours that somebody edited."""
+    if not is_ours(text):
+        return None
+    told = {name: ast.literal_eval(value) for name, value in _CONSTANT.findall(text)}
+    try:
+        return Lead(Path(told["FOLDER"]), told["TAG"], told["COMMAND"], told["NAMED"])
+    except KeyError:  # of a version that said less
+        return Lead(Path(told["FOLDER"])) if "FOLDER" in told else None
+
+
+def lead_at(path: Path) -> Lead | None:
+    """Return where the shim at `path` leads; None if there is none of ours.
+
+    Raises:
+        OSError: What is there cannot be read.
+    """
+    if path.is_symlink() or not path.is_file():
+        return None
+    return lead_in(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def _digest(body: str) -> str:
@@ -139,13 +214,13 @@ def _folder_of(name: str) -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent.parent
 
 
-def plan(path: Path, folder: Path) -> Plan:
+def plan(path: Path, lead: Lead) -> Plan:
     """Return what installing the shim at `path` would do; nothing is written.
 
     Raises:
         OSError: What is there cannot be read.
     """
-    wanted = source(folder)
+    wanted, folder = source(lead), lead.folder
     foreign = _in_the_way(path)
     if foreign is not None:
         return Plan(path, folder, "foreign", foreign, wanted)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.fakes.memory_server import FakeMemory
+from tests.fakes.tau_machine import TauMachine
 from tests.fakes.terminal import Terminal
 from tests.replay.kit import Ran, run
 
@@ -61,6 +62,7 @@ class Desk(NamedTuple):
     def screen(self, text: str) -> str:
         """What a person reads; the folder of this test and what is new in each process are named for the reader."""
         named = re.sub(r"\b[0-9a-f]{32}\b", "PROCESS", text.replace(str(self.root), "/home"))
+        named = re.sub(r"-made-up-[0-9a-f]{12}\b", "-made-up-DIGEST", named)
         return re.sub(r"continuity-setup-[0-9a-f]+", "continuity-setup-CAPTURE", named)
 
     def servers(self) -> list[str]:
@@ -76,6 +78,9 @@ def furnished(root: Path) -> Desk:
     assert git is not None
     (root / "bin").mkdir()
     (root / "bin" / "git").symlink_to(git)
+    tau = TauMachine(root)
+    tau.has_tau()
+    tau.has_uv()
     bm = root / "bin" / "bm"
     bm.write_text(f"#!/bin/sh\nexec {sys.executable} {SERVER} {made.fake.folder}\n")
     bm.chmod(0o755)

@@ -1,9 +1,8 @@
-"""The command line starts quickly, says where things are, and puts the extension into Tau without harming a file."""
+"""The command line starts quickly, says where things are, and tells misuse from the rest."""
 
 from __future__ import annotations
 
 import json
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from click.testing import CliRunner
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.cli import main
-from continuity.cli.shim import source
 from continuity.memory.inventory import Inventory, InventoryCache
 from journal.ids import Sha256
 from tests.fakes.permissions import permissions_bind
@@ -27,15 +25,6 @@ HEAVY = {"aiosqlite", "anyio", "asyncio", "journal", "mcp", "msgspec", "psutil",
 def tau(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TAU_HOME", str(tmp_path / "tau"))
     return tmp_path / "tau"
-
-
-@pytest.fixture
-def shim(tau: Path) -> Path:
-    return tau / "extensions" / "continuity" / "extension.py"
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["--version"], ["log", "--help"], ["audit", "--help"]])
@@ -134,89 +123,11 @@ def test_paths_name_what_cannot_be_looked_at(tau: Path) -> None:
     assert as_json.code == 0
 
 
-def test_a_shim_that_cannot_be_looked_at_is_unreadable(tau: Path) -> None:
-    tau.mkdir(mode=0)
-    with permissions_bind():
-        ran = run("install", "--yes")
-    assert (ran.code, ran.out) == (3, "")
-    assert "Permission denied" in ran.err
-
-
 @pytest.mark.parametrize("variable", ["TAU_HOME", "CONTINUITY_HOME", "TAU_CONTINUITY_CONFIG"])
 def test_a_relative_place_is_misuse(tau: Path, variable: str) -> None:
     ran = run("paths", env={variable: "relative"})
     assert (ran.code, ran.out) == (2, "")
     assert variable in ran.err
-
-
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(tau: Path, shim: Path) -> None:
-    ran = run("install", "--dry-run")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"make {shim}\n  which adds {ROOT} to the end of Tau's path")
-    assert not tau.exists()
-
-
-def test_installing_twice_is_installing_once(tau: Path, shim: Path) -> None:
-    assert run("install", "--yes").code == 0
-    assert files(tau) == {"extensions/continuity/extension.py": source(ROOT).encode()}
-    assert stat.S_IMODE(shim.stat().st_mode) == 0o600
-    before = shim.stat()
-    again = run("install", "--yes")
-    assert (again.code, again.out) == (0, f"{shim} is up to date\n")
-    assert shim.stat().st_mtime_ns == before.st_mtime_ns
-    assert run("install").code == 0
-
-
-def test_without_a_person_to_ask_nothing_is_written(tau: Path) -> None:
-    ran = run("install")
-    assert ran.code == 2
-    assert "make " in ran.out
-    assert "--yes" in ran.err
-    assert not tau.exists()
-
-
-def test_a_shim_of_another_place_or_version_is_renewed(tau: Path, shim: Path) -> None:
-    shim.parent.mkdir(parents=True)
-    shim.write_text(source(Path("/somewhere/else")))
-    assert run("install", "--dry-run").out.startswith("renew ")
-    assert run("install", "--yes").code == 0
-    assert files(tau) == {"extensions/continuity/extension.py": source(ROOT).encode()}
-
-
-@pytest.mark.parametrize("option", ["--yes", "--dry-run"])
-@pytest.mark.parametrize(
-    "kind", ["another extension", "edited by hand", "a folder", "a link", "a linked folder", "a namesake"]
-)
-def test_what_is_not_ours_is_never_touched(tau: Path, shim: Path, tmp_path: Path, kind: str, option: str) -> None:
-    shim.parent.parent.mkdir(parents=True)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "extension.py").write_text(source(ROOT))
-    match kind:
-        case "a linked folder":
-            shim.parent.symlink_to(elsewhere)
-        case "a namesake":
-            shim.parent.with_suffix(".py").write_text("def setup(tau): ...\n")
-        case "a folder":
-            shim.mkdir(parents=True)
-        case _:
-            shim.parent.mkdir()
-            if kind == "a link":
-                shim.symlink_to(elsewhere / "extension.py")
-            else:
-                shim.write_text(source(ROOT) + "# mine\n" if kind == "edited by hand" else "def setup(tau): ...\n")
-    before = files(tmp_path)
-    ran = run("install", option)
-    assert ran.code == 1
-    assert "is never overwritten" in ran.err
-    assert files(tmp_path) == before
-
-
-def test_a_folder_that_cannot_be_made_is_said(tau: Path) -> None:
-    tau.write_text("a file where a folder belongs")
-    ran = run("install", "--yes")
-    assert ran.code == 3
-    assert "nothing was written" in ran.err
 
 
 def test_paths_are_json_of_one_shape(tau: Path) -> None:

@@ -18,7 +18,7 @@ from continuity.cli.doctor.facts import Asked, Trouble, Unsaved
 from continuity.cli.doctor.findings import DoctorView
 from continuity.cli.doctor.machine import unsaved
 from continuity.cli.doctor.tau import Surroundings, find_tau, interpreter_of
-from continuity.cli.shim import PACKAGES, source
+from continuity.cli.shim import PACKAGES, Lead, source
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
 from continuity.memory.server import ServerSpec, child_environment
@@ -111,7 +111,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     write(found.home / ".local" / "bin" / "tau", f"#!{found.tau_python}\nimport tau\n", 0o755)
     program(found.root / "bm" / "bin" / "bm", "exit 1")
     (found.root / "bm" / "lib" / "python3.12" / "site-packages" / BASIC_MEMORY).mkdir(parents=True)
-    write(found.shim, source(ROOT))
+    write(found.shim, source(Lead(ROOT)))
     found.settings()
     found.work.mkdir()
     monkeypatch.chdir(found.work)
@@ -180,13 +180,13 @@ def namesake(machine: Machine) -> None:
 
 
 def shim_to_a_gone_folder(machine: Machine) -> None:
-    write(machine.shim, source(machine.root / "gone"))
+    write(machine.shim, source(Lead(machine.root / "gone")))
 
 
 def shim_to_another_copy(machine: Machine) -> None:
     for name in PACKAGES:
         write(machine.root / "copy" / name / "__init__.py", "")
-    write(machine.shim, source(machine.root / "copy"))
+    write(machine.shim, source(Lead(machine.root / "copy")))
 
 
 def rival(machine: Machine) -> None:
@@ -357,7 +357,7 @@ def test_a_python_of_tau_that_hangs_is_ended_with_its_children(machine: Machine)
     try:
         program(machine.tau_python, f"exec 3> {held}\necho begun >&3\n/bin/sleep 90 &\nwait")
         around = Surroundings(machine.environ, machine.work)
-        assert find_tau(around, None, seconds=2).silence == "timeout"
+        assert find_tau(around, "", seconds=2).silence == "timeout"
         assert os.read(reading, 100) == b"begun\n"
         assert select.select([reading], [], [], 20)[0], "somebody still holds the pipe"
         assert os.read(reading, 100) == b""

@@ -12,6 +12,7 @@ from continuity.cli.doctor import lines
 from continuity.cli.doctor.checks import (
     checks,
     of_command,
+    of_loading,
     of_project,
     of_python,
     of_settings,
@@ -208,14 +209,29 @@ def test_a_tau_that_could_not_be_asked_is_looked_at_and_one_that_is_none_fails(f
         (SHIM._replace(standing="foreign", in_the_way=SHIM.path), "fail", "not ours, or was edited"),
         (SHIM._replace(standing="unreadable", trouble="Permission denied"), "fail", "Permission denied"),
         (SHIM._replace(standing="outdated"), "warn", "another version"),
-        (SHIM._replace(standing="outdated", leads_to=Path("/x")), "warn", "leads to /x; this command is of"),
+        (SHIM._replace(standing="outdated", leads_to=Path("/x")), "warn", "leads to /x; this command installs"),
         (SHIM._replace(standing="outdated", leads_to=Path("/x"), leads_somewhere=False), "fail", "are not"),
+        (
+            SHIM._replace(standing="outdated", python="cpython-312"),
+            "fail",
+            "is for cpython-312, and Tau runs in another",
+        ),
     ],
 )
 def test_an_extension_fails_unless_tau_is_led_to_packages_of_ours(found: Shim, word: Word, says: str) -> None:
     check = of_shim(found)
     assert check.result == word
     assert says in check.found
+
+
+@pytest.mark.parametrize(("loading", "word"), [("", "ok"), ("ImportError: mcp", "fail")])
+def test_libraries_that_tau_brings_in_another_version_are_named_whether_it_loads_or_not(
+    loading: str, word: Word
+) -> None:
+    tau = TAU._replace(loading=loading, instead=("pydantic 2.11 and not 2.12",))
+    (check,) = of_loading(tau, SHIM)
+    assert (check.result, check.found.endswith(" pydantic 2.11 and not 2.12")) == (word, True)
+    assert check.remedy == (None if not loading else "continuity install")
 
 
 def test_a_load_that_was_not_tried_is_not_spoken_of() -> None:

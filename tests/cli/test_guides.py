@@ -11,6 +11,7 @@ import pytest
 from continuity.cli.guides import Step, install, is_ours, plan, sealed
 from continuity.guides import PROMPTS, SKILL, guides
 from continuity.tau.commands import COMMANDS
+from tests.fakes.tau_machine import TauMachine
 from tests.replay.kit import run
 
 PLACES = {f"skills/{SKILL}/SKILL.md", *(f"prompts/{name}.md" for name in PROMPTS)}
@@ -18,7 +19,12 @@ PLACES = {f"skills/{SKILL}/SKILL.md", *(f"prompts/{name}.md" for name in PROMPTS
 
 @pytest.fixture
 def tau(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    machine = TauMachine(tmp_path)
+    machine.has_tau()
+    machine.has_uv()
+    monkeypatch.setenv("PATH", machine.environ["PATH"])
     monkeypatch.setenv("TAU_HOME", str(tmp_path / "tau"))
+    monkeypatch.setenv("CONTINUITY_HOME", str(tmp_path / "state"))
     return tmp_path / "tau"
 
 

@@ -51,6 +51,7 @@ def test_the_other_files_are_where_the_readme_says() -> None:
     assert HERE.settings == HOME / "continuity.json"
     assert HERE.compatible_settings == HOME / "basic-memory.json"
     assert HERE.shim == HOME / "extensions/continuity/extension.py"
+    assert HERE.packages == HOME / "state/extensions/continuity/packages"
 
 
 def test_variables_move_the_home_and_the_state() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from continuity.cli.shim import source
+from continuity.cli.shim import Lead, source
 from continuity.notes import ENTITIES, schema_notes
 from tests.fakes.basic_memory import BasicMemoryHome
 from tests.fakes.real_memory import real_memory
@@ -39,7 +39,7 @@ async def test_everything_is_found_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     shim = tmp_path / "tau" / "extensions" / "continuity" / "extension.py"
     shim.parent.mkdir(parents=True)
-    shim.write_text(source(ROOT))
+    shim.write_text(source(Lead(ROOT)))
     (tmp_path / "tau" / "continuity.json").write_text('{"project": "main"}')
     async with real_memory(tmp_path) as memory:
         for note in schema_notes():

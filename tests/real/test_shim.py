@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import sysconfig
+import venv
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from continuity.cli.shim import source
+from continuity.cli.shim import Lead, source
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tau_home import TauHome, make_tau_home
-from tests.fakes.tau_process import tau_print
+from tests.fakes.tau_machine import program
+from tests.fakes.tau_process import tau_executable, tau_print
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,30 +32,57 @@ def home(tmp_path: Path, model: ScriptedModel) -> TauHome:
     return make_tau_home(tmp_path, model.url, shim=False)
 
 
-def test_an_installed_shim_loads_us_from_where_the_command_is(home: TauHome) -> None:
-    installed = subprocess.run(
-        [sys.executable, "-c", "from continuity.cli import main; main()", "install", "--yes"],
-        cwd=ROOT,
-        env=home.environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert installed.stdout.endswith("done; Tau loads it at its next start, or after /reload\n")
-    asked = tau_print(home, "/bm-status", environment={"PYTHONPATH": ""})
-    assert asked.returncode == 0
-    assert "Continuity" in asked.stdout + asked.stderr
-    assert "not loaded" not in asked.stderr
+@pytest.fixture
+def other_python(tmp_path: Path) -> Path:
+    """The Python of a Tau in an environment of its own, with every library of the tests' but not this checkout."""
+    venv.create(tmp_path / "tool", with_pip=False, symlinks=True)
+    (site,) = (tmp_path / "tool" / "lib").glob("python*/site-packages")
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib"))  # whose own .pth files are not followed
+    return tmp_path / "tool" / "bin" / "python"
+
+
+def continuity(home: TauHome, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the real program outside any checkout, with an installer that needs no network."""
+    program(home.root / "bin" / "uv", "#!/bin/sh\nexit 0\n")
+    path = f"{home.root / 'bin'}:{os.environ['PATH']}"
+    command = [sys.executable, "-c", "from continuity.cli import main; main()", *words]
+    environment = home.environment({"PATH": path, "PYTHONPATH": str(ROOT)})
+    return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False)
+
+
+def says(python: Path, home: TauHome, text: str) -> str:
+    """What that Tau prints and tells at a prompt, with the tests' own packages out of the way."""
+    done = subprocess.run(
+        [python, tau_executable(), "-p", text], cwd=home.cwd, env=home.environment(), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def test_what_is_installed_is_loaded_by_the_tau_it_was_installed_for(home: TauHome, other_python: Path) -> None:
+    done = continuity(home, "install", "--yes", "--python", str(other_python))
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (
+        0,
+        ["done; Tau loads it at its next start, or after /reload"],
+    ), done.stderr
+    assert continuity(home, "install", "--python", str(other_python)).stdout.endswith(" is up to date\n")
+    said = says(other_python, home, "/bm-status")
+    assert "Continuity" in said
+    assert "not loaded" not in said
+
+
+def test_a_tau_that_has_a_checkout_installed_is_not_led_past_it(home: TauHome) -> None:
+    done = continuity(home, "install", "--yes", "--python", sys.executable)
+    assert (done.returncode, (home.home / "extensions").exists()) == (3, False)
+    assert "packages of the same name come before it: continuity (" in done.stderr
+    assert "--editable" in done.stderr
 
 
 def test_a_tau_that_cannot_load_us_says_so_and_works_on(home: TauHome, model: ScriptedModel, tmp_path: Path) -> None:
-    broken = tmp_path / "site"
-    (broken / "journal").mkdir(parents=True)
-    (broken / "journal" / "__init__.py").touch()
-    home.write_extension("continuity", source(tmp_path / "gone"))
-    done = tau_print(home, "hello", environment={"PYTHONPATH": str(broken)})
+    home.write_extension("continuity", source(Lead(tmp_path / "gone", "cpython-39-elsewhere")))
+    done = tau_print(home, "hello")
     assert done.returncode == 0
     assert "Answer to: hello" in done.stdout
     (notice,) = [line for line in done.stderr.splitlines() if "Continuity is not loaded" in line]
     assert notice.startswith("[extension:warning] ")
-    assert "uv pip install --python " in notice
+    assert "it was installed for cpython-39-elsewhere" in notice

@@ -9,7 +9,7 @@ import pytest
 
 from continuity.cli.doctor.checks import of_state
 from continuity.cli.doctor.machine import state_folder
-from continuity.cli.shim import install, plan
+from continuity.cli.shim import Lead, install, plan
 from continuity.memory.inventory import Inventory, InventoryCache, ListedTool
 from continuity.tau.session_file import SessionFile
 from journal import reader
@@ -61,7 +61,7 @@ def test_a_list_of_tools_makes_no_folder_that_others_may_enter(tmp_path: Path) -
 
 
 def test_the_extension_that_tau_runs_can_be_written_by_its_owner_alone(tmp_path: Path) -> None:
-    install(plan(tmp_path / "tau" / "extensions" / "continuity" / "extension.py", tmp_path))
+    install(plan(tmp_path / "tau" / "extensions" / "continuity" / "extension.py", Lead(tmp_path)))
     assert loose(tmp_path / "tau") == []
 
 
@@ -156,7 +156,7 @@ def test_a_link_in_the_place_of_the_extension_is_left_as_it_is(tmp_path: Path) -
     path.parent.mkdir(parents=True)
     target.write_bytes(b"mine")
     path.symlink_to(target)
-    planned = plan(path, tmp_path)
+    planned = plan(path, Lead(tmp_path))
     install(planned)
     assert planned.foreign == path
     assert target.read_bytes() == b"mine"

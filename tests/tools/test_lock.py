@@ -3,8 +3,10 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
+from packaging.markers import Marker, default_environment
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
@@ -69,3 +71,63 @@ def test_the_lock_was_made_from_the_requirements_of_the_project() -> None:
     assert recorded(metadata["requires-dist"]) == spoken(project()["project"]["dependencies"])
     assert recorded(metadata["requires-dev"]["dev"]) == spoken(project()["dependency-groups"]["dev"])
     assert lock()["requires-python"] == project()["project"]["requires-python"]
+
+
+# -- what is installed for Tau -------------------------------------------------------
+
+
+class Locked(NamedTuple):
+    """One library as installers read it."""
+
+    requirement: Requirement
+    hashes: frozenset[str]
+
+
+def exported() -> list[Locked]:
+    text = (ROOT / "continuity" / "cli" / "locked.txt").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.split(" --hash=") for line in text.splitlines() if not line.startswith("#")]
+    return [Locked(Requirement(first), frozenset(each.strip() for each in rest)) for first, *rest in lines]
+
+
+def here(**other: str) -> dict[str, str]:
+    return {name: str(value) for name, value in default_environment().items()} | other
+
+
+def needed(environment: dict[str, str]) -> dict[str, str]:
+    """What the lock says the product needs there, by name and version."""
+    packages = {package["name"]: package for package in lock()["package"]}
+    found: dict[str, str] = {}
+    wanted = [("tau-continuity", "")]
+    while wanted:
+        name, extra = wanted.pop()
+        package = packages[name]
+        entries = package.get("optional-dependencies", {}).get(extra, []) if extra else package.get("dependencies", [])
+        for entry in entries:
+            if "marker" in entry and not Marker(entry["marker"]).evaluate(environment):
+                continue
+            wanted += [(entry["name"], extra) for extra in entry.get("extra", [])]
+            if entry["name"] not in found:
+                found[entry["name"]] = packages[entry["name"]]["version"]
+                wanted.append((entry["name"], ""))
+    return found
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+@pytest.mark.parametrize("python", ["3.12", "3.13", "3.14"])
+def test_what_is_installed_for_tau_is_what_the_lock_says_the_product_needs(system: str, python: str) -> None:
+    environment = here(sys_platform=system, python_version=python, python_full_version=f"{python}.1")
+    chosen = [each.requirement for each in exported()]
+    there = {
+        each.name: str(each.specifier) for each in chosen if each.marker is None or each.marker.evaluate(environment)
+    }
+    assert there == {name: f"=={version}" for name, version in needed(environment).items()}
+
+
+def test_it_takes_the_files_that_the_lock_names_and_each_of_them() -> None:
+    locked = {package["name"]: frozenset(file["hash"] for file in files(package)) for package in lock()["package"]}
+    assert [each.requirement.name for each in exported() if each.hashes != locked[each.requirement.name]] == []
+
+
+def test_nothing_needs_to_be_built_to_be_installed_for_tau() -> None:
+    with_wheels = {package["name"] for package in lock()["package"] if package.get("wheels")}
+    assert {each.requirement.name for each in exported()} <= with_wheels

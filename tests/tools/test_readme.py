@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,18 +46,10 @@ def test_its_commands_print_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
         assert ran.out == output, f"the README does not show what `{command}` prints now"
 
 
-def test_its_alias_makes_the_installed_program_a_command(tmp_path: Path) -> None:
-    installed = tmp_path / ".local" / "share" / "tau-continuity"
-    (installed / "bin").mkdir(parents=True)
-    program = installed / "bin" / "continuity"
-    program.write_text(f"#!{sys.executable}\nimport sys, fake_continuity\nfake_continuity.main(sys.argv[1:])\n")
-    program.chmod(0o755)
-    (installed / "fake_continuity.py").write_text("main = print\n")
-    (alias,) = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("alias ")]
-    script = f"{alias}\ncontinuity log a.journal\n"
-    home = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(["/bin/sh"], input=script, env=home, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("['log', 'a.journal']\n", "")
+def test_the_command_it_installs_with_is_the_one_that_is_made_before() -> None:
+    (installing,) = [block for block in blocks("sh") if "install" in block]
+    assert installing == "make setup\n.venv/bin/continuity install\n"
+    assert 'continuity = "continuity.cli:main"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_it_says_of_the_exit_codes_what_is_so(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The wheel holds the three packages, all of them, and nothing else."""
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -56,3 +57,23 @@ def test_it_offers_the_command_and_mounts_the_offline_ones(wheel: zipfile.ZipFil
         "[console_scripts]\ncontinuity = continuity.cli:main",
         "[continuity.commands]\noffline = replay.commands:commands\n",
     ]
+
+
+WHAT_IT_WOULD_INSTALL = """
+import json
+from continuity.cli import shim
+from continuity.cli.installing.own import own
+print(json.dumps(sorted(own(shim.package_folder()).contents)))
+"""
+
+
+def test_what_is_installed_for_tau_from_a_wheel_is_what_the_wheel_brought(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    wheel.extractall(tmp_path)
+    (tmp_path / "continuity" / "left_over.py").touch()
+    command = [sys.executable, "-c", WHAT_IT_WOULD_INSTALL]
+    environment = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    brought = {name for name in wheel.namelist() if not name.endswith(("/RECORD", "/top_level.txt"))}
+    assert set(json.loads(done.stdout)) == brought

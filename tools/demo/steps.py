@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -42,9 +43,9 @@ def another_agent(play: Play) -> None:
 
 def install(play: Play) -> None:
     """The extension comes into Tau as a person would bring it there."""
-    play.cli("install", "--yes")
+    play.cli("install", "--yes", "--editable", "--python", sys.executable)
     shim = play.scenario.home.home / "extensions" / "continuity" / "extension.py"
-    play.proves(shim.exists(), "`continuity install --yes` wrote one file into the throw-away Tau home")
+    play.proves(shim.exists(), "`continuity install --editable` wrote one file into the throw-away Tau home")
 
 
 def start(play: Play) -> None:

@@ -114,8 +114,10 @@ def of_shim(found: Shim) -> Check:
             return failed(name, f"{what}; it is never overwritten", f"move it away, then: {again}")
         case "current" | "outdated" if not found.leads_somewhere:
             return failed(name, f"{found.path} leads to {found.leads_to}, where the packages are not", again)
+        case "current" | "outdated" if found.python is not None:
+            return failed(name, f"{found.path} is for {found.python}, and Tau runs in another Python", again)
         case "outdated" if found.leads_to != found.packages:
-            text = f"{found.path} leads to {found.leads_to}; this command is of {found.packages}"
+            text = f"{found.path} leads to {found.leads_to}; this command installs {found.packages}"
             return warned(name, text, f"to have this one in Tau: {again}")
         case "outdated":
             return warned(name, f"{found.path} is of another version", again)
@@ -127,13 +129,13 @@ def of_loading(tau: Tau, shim: Shim) -> Iterator[Check]:
     """Whether Tau's own Python can load the packages; nothing is said if that was not tried."""
     if tau.loading is None or tau.python is None:
         return
+    where, instead = f"Tau's Python {{}} it from {shim.leads_to}", ", ".join(tau.instead)
     if tau.loading:
-        text = f"Tau's Python cannot load it from {shim.leads_to}: {tau.loading}"
-        target = quote(str(shim.leads_to))
-        remedy = f"in a checkout: uv pip install --python {quote(tau.python.path)} --target {target} ."
-        yield failed("loading", text, remedy)
+        brought = f"; Tau brings {instead}" if instead else ""
+        yield failed("loading", f"{where.format('cannot load')}: {tau.loading}{brought}", "continuity install")
     else:
-        yield ok("loading", f"Tau's Python loads it from {shim.leads_to}")
+        used = f"; of Tau's own: {instead}" if instead else ""
+        yield ok("loading", f"{where.format('loads')}{used}")
 
 
 def of_others(machine: Machine) -> Check:

@@ -38,6 +38,10 @@ class Tau(NamedTuple):
     level: Literal["A", "B"] | None = None
     loading: str | None = None
     """Why our packages cannot be loaded there; empty when they can, null when that was not tried."""
+    tag: str | None = None
+    """The kind of Python, as the extension's file names it."""
+    instead: tuple[str, ...] = ()
+    """Libraries that Tau brings in another version than we do; Tau's are used."""
 
 
 class Shim(NamedTuple):
@@ -45,12 +49,14 @@ class Shim(NamedTuple):
 
     path: Path
     packages: Path
-    """Where the packages of the running command lie."""
+    """Where this command would lead it: to its own checkout, or to what it would install."""
     standing: Standing | Literal["unreadable"]
     in_the_way: Path | None = None
     leads_to: Path | None = None
     leads_somewhere: bool = True
     """Whether all packages are there."""
+    python: str | None = None
+    """The kind of Python it is for, if Tau has another."""
     trouble: str | None = None
     """The system's words, when it is unreadable."""
 

@@ -5,7 +5,6 @@ The folder it is run in is looked at for nothing but its path.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
@@ -21,9 +20,10 @@ from continuity.cli import shim
 from continuity.cli.doctor import facts
 from continuity.cli.doctor.facts import Configured, Fault, Listed, Machine, Python, Shim, State, Unsaved
 from continuity.cli.doctor.tau import SECONDS, Surroundings, find_tau
+from continuity.cli.installing.own import NotInstalled, own
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import InventoryCache, inventory_key
-from continuity.memory.server import ServerSpec, fingerprint
+from continuity.memory.server import ServerSpec, fingerprint, inside
 from continuity.places import Places, expanded
 from continuity.shell.config import Loaded, SettingsError, load_places, load_settings
 from continuity.shell.serving import checkout_at, server_spec
@@ -33,7 +33,6 @@ from journal import filesystem
 from journal.errors import JournalError
 from journal.lock import holder
 
-_FOLDER = re.compile(r"(?m)^FOLDER = (.+)$")
 _PACKAGE = re.compile(r"basic_memory-(.+)\.dist-info")
 _MANIFEST_BYTES = 65536
 _NEWEST = 20
@@ -65,13 +64,12 @@ def gather(here: Here, packages: Path, seconds: float = SECONDS) -> Gathered:
     try:
         places = load_places(here.environ, here.home)
     except SettingsError as error:
-        return Gathered(Machine(python, find_tau(around, None, seconds), places=Fault(str(error))))
-    found = shim_at(places.shim, packages)
-    loads_from = found.leads_to if found.leads_somewhere else None
+        return Gathered(Machine(python, find_tau(around, "", seconds), places=Fault(str(error))))
+    tau = find_tau(around, _runnable(places.shim, around), seconds)
     machine = Machine(
         python,
-        find_tau(around, loads_from, seconds),
-        shim=found,
+        tau,
+        shim=shim_at(places, packages, tau.tag),
         others=tuple(others(places.tau_home / "extensions")),
         state=state_folder(places.state),
         unsaved=unsaved(places.state),
@@ -89,24 +87,50 @@ def gather(here: Here, packages: Path, seconds: float = SECONDS) -> Gathered:
     return Gathered(known, loaded, spec if isinstance(spec, ServerSpec) else None)
 
 
-def shim_at(path: Path, packages: Path) -> Shim:
-    """Return what the file that Tau loads is, and where it leads."""
+def _runnable(path: Path, around: Surroundings) -> str:
+    """The file that Tau loads, if it is ours and leads to packages outside the checkout; empty if not."""
     try:
-        planned = shim.plan(path, packages)
-        if planned.standing not in ("current", "outdated"):
-            return Shim(path, packages, planned.standing, in_the_way=planned.foreign)
-        leads_to = _folder_in(path.read_text(encoding="utf-8"))
-        somewhere = leads_to is not None and all((leads_to / name / "__init__.py").is_file() for name in shim.PACKAGES)
+        lead = shim.lead_at(path)
+        if lead is None or not _is_somewhere(lead.folder) or inside(lead.folder, around.checkout):
+            return ""
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def shim_at(places: Places, packages: Path, tag: str | None) -> Shim:
+    """Return what the file that Tau loads is, and where it leads; `tag` is the kind of Python that Tau has."""
+    path, now, lead = places.shim, None, shim.Lead(packages)
+    try:
+        now = shim.lead_at(path)
+        lead = _meant(now, places, packages, tag)
+        planned = shim.plan(path, lead)
     except OSError as error:
-        return Shim(path, packages, "unreadable", trouble=error.strerror)
-    return Shim(path, packages, planned.standing, leads_to=leads_to, leads_somewhere=somewhere)
+        return Shim(path, lead.folder, "unreadable", trouble=error.strerror)
+    if now is None or planned.standing not in ("current", "outdated"):
+        return Shim(path, lead.folder, planned.standing, in_the_way=planned.foreign)
+    return Shim(
+        path,
+        lead.folder,
+        planned.standing,
+        leads_to=now.folder,
+        leads_somewhere=_is_somewhere(now.folder),
+        python=now.tag if tag is not None and now.tag not in (None, tag) else None,
+    )
 
 
-def _folder_in(source: str) -> Path | None:
-    """The folder that a shim of ours names. It is sealed, so the line is as we wrote it."""
-    line = _FOLDER.search(source)
-    told: object = ast.literal_eval(line[1]) if line is not None else None
-    return Path(told) if isinstance(told, str) else None
+def _meant(now: shim.Lead | None, places: Places, packages: Path, tag: str | None) -> shim.Lead:
+    """Return where this command would lead it; what leads to a checkout is not expected to lead to a copy."""
+    if now is None or now.tag is None:
+        return shim.Lead(packages) if now is None else now._replace(folder=packages)
+    kind = tag or now.tag
+    with suppress(NotInstalled):
+        return now._replace(folder=places.packages / f"{kind}-{own(packages).digest}", tag=kind)
+    return now
+
+
+def _is_somewhere(folder: Path) -> bool:
+    return all((folder / name / "__init__.py").is_file() for name in shim.PACKAGES)
 
 
 def others(extensions: Path) -> Iterator[Path]:

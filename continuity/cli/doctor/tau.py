@@ -14,11 +14,15 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from continuity.cli.doctor.facts import Python, Silence, Tau, Version
+from continuity.cli.shim import TAG_OF
 from continuity.memory.errors import CommandRefused
-from continuity.memory.server import child_environment, inside, resolve_command
+from continuity.memory.server import child_environment, resolve_command
 
 SECONDS = 20.0
 """Most that Tau's Python may take: it loads Tau, which takes a second or two."""
+
+PROVEN = ("journal", "continuity.memory", "continuity.shell", "continuity.tau")
+"""What a session uses: not all of it is imported by `setup` already."""
 
 _HEAD_BYTES = 4096
 _ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-S\s+)?(\S+)")
@@ -26,10 +30,11 @@ _NAMED = re.compile(r"#!\s*(/\S+)")
 _THROUGH_SH = re.compile(r"""(?m)^'''exec' (?:"([^"\n]+)"|'([^'\n]+)'|(\S+)) "\$0" "\$@"$""")
 """How installers write a first line that would be too long, or whose path has a space."""
 
-_QUESTION = """\
-import json, sys
+_QUESTION = f"""\
+import json, os, sys
 sys.path[:] = [each for each in sys.path if each]
-told = {"python": list(sys.version_info[:3]), "tau": None, "level": None, "loading": None}
+told = {{"python": list(sys.version_info[:3]), "tag": None, "tau": None, "level": None, "loading": None, "instead": []}}
+{TAG_OF}
 try:
     from importlib import metadata
     told["tau"] = metadata.version("tau-ai")
@@ -38,18 +43,37 @@ try:
     told["level"] = "A" if announces else "B"
 except Exception:
     pass
-folder = sys.argv[1]
-if folder:
-    if folder not in sys.path:
-        sys.path.append(folder)
-    try:
-        from continuity.tau.extension import setup
-        told["loading"] = ""
-    except Exception as error:
-        told["loading"] = "{}: {}".format(type(error).__name__, error)
+def loading(shim):
+    if shim.get("TROUBLE"):
+        return shim["TROUBLE"][0]
+    if shim["setup"].__module__ != "continuity.tau.extension":
+        return "it leads to something else"
+    import importlib, pkgutil
+    for name in {PROVEN!r}:
+        for each in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
+            importlib.import_module(each.name)
+    metadata.version("tau-continuity")
+    return ""
+def instead(folder):
+    for ours in metadata.distributions(path=[folder]):
+        name = ours.metadata["Name"]
+        if metadata.version(name) != ours.version:
+            yield "{{}} {{}} and not {{}}".format(name, metadata.version(name), ours.version)
+try:
+    told["tag"] = _tag()
+    if sys.argv[1]:
+        shim = {{"__name__": "tau_extension_continuity"}}
+        exec(compile(sys.argv[1], "extension.py", "exec"), shim)
+        told["loading"] = loading(shim)
+except Exception as error:
+    told["loading"] = "{{}}: {{}}".format(type(error).__name__, error)
+try:
+    told["instead"] = sorted(instead(shim["FOLDER"]))
+except Exception:
+    pass
 print("\\n" + json.dumps(told))
 """
-"""It does what the shim does, and works in every Python 3."""
+"""It does with the shim what Tau does, imports what is used behind it, and works in every Python 3."""
 
 
 class _Said(msgspec.Struct):
@@ -59,6 +83,8 @@ class _Said(msgspec.Struct):
     tau: str | None
     level: Literal["A", "B"] | None
     loading: str | None
+    tag: str | None = None
+    instead: tuple[str, ...] = ()
 
 
 class Surroundings(NamedTuple):
@@ -68,10 +94,26 @@ class Surroundings(NamedTuple):
     checkout: Path | None
 
 
-def find_tau(around: Surroundings, loads_from: Path | None, seconds: float = SECONDS) -> Tau:
-    """Return what `tau` on the search path is, and whether it can load our packages out of `loads_from`."""
+class Named(NamedTuple):
+    """What a person says Tau is: a script, or the Python itself. Neither needs to be on the search path."""
+
+    tau: Path | None = None
+    python: Path | None = None
+
+
+def find_tau(around: Surroundings, source: str, seconds: float = SECONDS, named: Named | None = None) -> Tau:
+    """Return what `tau` on the search path is, or the one that is `named`, and whether it can load us by the shim `source`.
+
+    An empty `source` is not tried. What a person named may lie in the checkout: they chose it, and no repository.
+    """
+    if named is not None and named.python is not None:
+        path = str(named.python.absolute())  # a link is how a virtual environment is told from its base
+        return _told(Tau(path, interpreter=path), source, around, seconds)
+    if named is not None and named.tau is not None:
+        around = around._replace(checkout=None)
     try:
-        script = resolve_command("tau", around.environ.get("PATH", ""), around.checkout)
+        command = "tau" if named is None or named.tau is None else str(named.tau.absolute())
+        script = resolve_command(command, around.environ.get("PATH", ""), around.checkout)
     except CommandRefused as refused:
         return Tau(None, refused=refused.reason)
     try:
@@ -79,8 +121,7 @@ def find_tau(around: Surroundings, loads_from: Path | None, seconds: float = SEC
     except CommandRefused as refused:
         silence: Silence = "inside-checkout" if refused.reason == "inside-checkout" else "unnamed"
         return Tau(script, silence=silence, interpreter=refused.command or None)
-    folder = None if loads_from is None or inside(loads_from, around.checkout) else loads_from
-    return _told(Tau(script, interpreter=interpreter), folder, around, seconds)
+    return _told(Tau(script, interpreter=interpreter), source, around, seconds)
 
 
 def interpreter_of(script: Path, around: Surroundings) -> str:
@@ -105,9 +146,9 @@ def interpreter_of(script: Path, around: Surroundings) -> str:
     return resolve_command(named, around.environ.get("PATH", ""), around.checkout)
 
 
-def _told(tau: Tau, folder: Path | None, around: Surroundings, seconds: float) -> Tau:
-    """Return `tau` with what its Python says of itself."""
-    command = [tau.interpreter or "", "-E", "-c", _QUESTION, str(folder) if folder is not None else ""]
+def _told(tau: Tau, source: str, around: Surroundings, seconds: float) -> Tau:
+    """Return `tau` with what its Python says of itself, and of the shim `source`."""
+    command = [tau.interpreter or "", "-E", "-c", _QUESTION, source]
     try:
         said = _ran(command, child_environment(around.environ, {}), seconds)
     except OSError:
@@ -119,7 +160,8 @@ def _told(tau: Tau, folder: Path | None, around: Surroundings, seconds: float) -
     except (msgspec.MsgspecError, ValueError):
         return tau._replace(silence="garbled")
     python = Python(answer.python, tau.interpreter or "")
-    return tau._replace(python=python, version=answer.tau, level=answer.level, loading=answer.loading)
+    tau = tau._replace(version=answer.tau, level=answer.level, loading=answer.loading)
+    return tau._replace(python=python, tag=answer.tag, instead=answer.instead)
 
 
 def _ran(command: list[str], env: Mapping[str, str], seconds: float) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from continuity.cli import guides, shim
+from continuity.cli import guides
+from continuity.cli.doctor.tau import Surroundings
+from continuity.cli.installing.doing import NotInstalledNow, install, loaded_at, told
 from continuity.cli.setup import file
-from continuity.cli.setup.facts import Before
+from continuity.cli.setup.facts import Before, Here
 from continuity.cli.setup.memory import Fate, Memory, Wish
 from continuity.cli.setup.plan import SCHEMA_FOLDER, VERIFYING_FOLDER, Plan
 from continuity.commands import CommandRejected
@@ -15,6 +17,7 @@ from continuity.notes import schema_note
 from continuity.pending import VERDICTS
 from continuity.shell.config import SettingsError, read_settings
 from continuity.shell.noting import Known, Note
+from continuity.shell.serving import checkout_at
 from continuity.shell.settings import Settings
 from continuity.state import Capture
 from journal.errors import JournalError
@@ -50,16 +53,24 @@ def settings(planned: Plan) -> Settings:
     return now
 
 
-def extension(planned: Plan) -> int:
-    """Make the file by which Tau loads us, if that was agreed to."""
-    if planned.shim is None:
+def extension(planned: Plan, here: Here) -> int:
+    """Put the extension into Tau, if that was agreed to."""
+    if planned.extension is None:
         return SOUND
+    path = planned.extension.shim.path
     try:
-        shim.install(planned.shim)
-    except OSError as error:
-        say(f"error: {planned.shim.path}: {error.strerror}", "hint: `continuity install` tries again")
+        done = install(planned.extension, Surroundings(here.environ, checkout_at(here.cwd, here.home)), say)
+    except NotInstalledNow as error:
+        say(
+            f"error: Tau did not get the extension: {error.what}",
+            f"hint: {error.hint}; `continuity install` tries again",
+        )
         return UNREADABLE
-    out(f"{escaped(str(planned.shim.path))}: written; Tau loads it at its next start, or after /reload")
+    except OSError as error:
+        say(f"error: {error.filename or path}: {error.strerror}", "hint: `continuity install` tries again")
+        return UNREADABLE
+    for line in (*told(done), f"{path}: written; Tau loads it {loaded_at(planned.extension)}"):
+        out(escaped(line))
     return SOUND
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from continuity.cli import guides, shim
+from continuity.cli import guides
+from continuity.cli.installing.plan import NoTau
+from continuity.cli.installing.plan import Plan as Installation
 from continuity.cli.setup.document import Document
 from continuity.cli.setup.naming import Approved, Checkout
 from continuity.memory.notes import ProjectInfo
@@ -85,7 +87,8 @@ class Before(NamedTuple):
     here: Here
     kept: Kept
     work: Work
-    shim: shim.Plan
+    extension: Installation | NoTau
+    """What installing the extension would do, or why it cannot be done."""
     guides: tuple[guides.Step, ...]
     """The skill and the prompts, each with what is there in its place."""
     first: bool

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from continuity.cli import guides, shim
+from continuity.cli.doctor.tau import Surroundings
+from continuity.cli.installing.own import NotInstalled
+from continuity.cli.installing.plan import NoTau, Wish, plan
+from continuity.cli.installing.plan import Plan as Installation
 from continuity.cli.setup.document import Repeated, known, parsed
 from continuity.cli.setup.facts import Before, Here, Kept, Work
 from continuity.cli.setup.naming import Approved, checkout_of
 from continuity.places import PlaceRefused, expanded, named
 from continuity.shell.config import COMPATIBLE_CONFIG, OUR_CONFIG, SettingsError, read_settings
+from continuity.shell.serving import checkout_at
 from continuity.shell.settings import Settings
 
 
@@ -25,10 +30,22 @@ def before(here: Here, packages: Path, root: Path | None = None) -> Before:
         here=here,
         kept=kept,
         work=work_in(here, kept.settings, root),
-        shim=shim.plan(here.places.shim, packages),
+        extension=extension_in(here, packages),
         guides=guides.plan(here.places.tau_home),
         first=kept.text is None,
     )
+
+
+def extension_in(here: Here, packages: Path) -> Installation | NoTau:
+    """Return what it would take to have the extension in Tau; one that leads to a checkout is left to lead there."""
+    around = Surroundings(here.environ, checkout_at(here.cwd, here.home))
+    now = shim.lead_at(here.places.shim)
+    try:
+        return plan(here.places, packages, around, Wish(editable=now is not None and now.tag is None))
+    except NoTau as error:
+        return error
+    except NotInstalled:
+        return NoTau("this program was not installed", "run the `continuity` of an installation")
 
 
 def settings_of(here: Here) -> Kept:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from continuity.cli.guides import Step as Guide
+from continuity.cli.installing.plan import NoTau
+from continuity.cli.installing.plan import Plan as Installation
 from continuity.cli.setup.document import Wanted, changed, difference, is_laid_out, laid_out
 from continuity.cli.setup.facts import Before, Kept
-from continuity.cli.shim import Plan as Shim
 from continuity.console import escaped
 from continuity.notes import Entity
 
@@ -23,7 +24,7 @@ class Extras(NamedTuple):
     """Per project the types whose schema notes it is to get."""
     verify: str | None = None
     """The project in which a note is to be written and read."""
-    shim: bool = False
+    extension: bool = False
     skill: bool = False
 
 
@@ -37,14 +38,14 @@ class Plan(NamedTuple):
     laid_out_anew: bool
     """The file's own line breaks and indents are not kept."""
     extras: Extras
-    shim: Shim | None
+    extension: Installation | None
     guides: tuple[Guide, ...]
     """The skill and the prompts that are to be written."""
 
     @property
     def empty(self) -> bool:
         """Nothing would be done."""
-        return self.text is None and self.shim is None and self.extras == Extras()
+        return self.text is None and self.extension is None and self.extras == Extras()
 
 
 def plan(known: Before, wanted: Wanted, extras: Extras) -> Plan:
@@ -52,17 +53,24 @@ def plan(known: Before, wanted: Wanted, extras: Extras) -> Plan:
     kept = known.kept
     after = changed(kept.document, kept.settings, wanted)
     same = after == (kept.document if kept.text is not None else {})
-    shim = known.shim if extras.shim and known.shim.standing in ("absent", "outdated") else None
+    extension = installable(known.extension) if extras.extension else None
     guides = tuple(guide for guide in known.guides if extras.skill and guide.wanted)
     return Plan(
         kept=kept,
         text=None if same else laid_out(after, kept.text),
         diff=() if same else difference(kept.document if kept.text is not None else None, after, str(kept.path)),
         laid_out_anew=not same and kept.text is not None and not is_laid_out(kept.text),
-        extras=extras._replace(shim=shim is not None, skill=bool(guides)),
-        shim=shim,
+        extras=extras._replace(extension=extension is not None, skill=bool(guides)),
+        extension=extension,
         guides=guides,
     )
+
+
+def installable(extension: Installation | NoTau) -> Installation | None:
+    """Return what is to be installed; None if it is, if there is no Tau, or if something is in the way."""
+    if isinstance(extension, NoTau) or extension.shim.foreign is not None or extension.idle:
+        return None
+    return extension
 
 
 def lines(planned: Plan) -> Iterator[str]:
@@ -73,9 +81,11 @@ def lines(planned: Plan) -> Iterator[str]:
         yield from (f"    {escaped(line)}" for line in planned.diff)
         if planned.laid_out_anew:
             yield "    (indented anew; its keys stay in their order)"
-    if planned.shim is not None:
-        verb = "make" if planned.shim.standing == "absent" else "renew"
-        yield f"{verb} {escaped(str(planned.shim.path))}, by which Tau loads Continuity"
+    if planned.extension is not None:
+        if planned.extension.build:
+            yield f"make {escaped(str(planned.extension.lead.folder))}, with this program and the libraries of its lock"
+        verb = "make" if planned.extension.shim.standing == "absent" else "renew"
+        yield f"{verb} {escaped(str(planned.extension.shim.path))}, by which Tau loads Continuity"
     for guide in planned.guides:
         yield f"{'make' if guide.standing == 'absent' else 'renew'} {escaped(str(guide.path))}"
     for project, entities in planned.extras.schemas:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from continuity.checkout import REASONS, Unconfirmed
+from continuity.cli.installing.plan import NoTau
 from continuity.cli.setup.asking import Asker, numbered
 from continuity.cli.setup.document import Coding
 from continuity.cli.setup.facts import Before, Flags, Served, Work
@@ -324,16 +325,18 @@ def skill(asker: Asker, before: Before, flags: Flags) -> bool:
     return asker.confirm(question, given=flags.skill, now=False, suggested=True)
 
 
-def shim(asker: Asker, before: Before) -> bool:
-    """Whether the file by which Tau loads us is to be made or renewed; one that is not ours never is."""
-    planned = before.shim
-    if planned.standing == "current":
+def extension(asker: Asker, before: Before) -> bool:
+    """Whether Tau is to get the extension, or another version of it; what is not ours is never touched."""
+    planned = before.extension
+    if isinstance(planned, NoTau):
+        asker.tell("", f"Tau does not get the extension: {planned.what}. Later `continuity install` puts it there.")
+        return False
+    if planned.shim.foreign is not None:
+        what = f"{planned.shim.foreign} is not ours, or was edited, so Tau is left as it is"
+        asker.tell("", f"{what}; `continuity doctor` says more.")
+        return False
+    if planned.idle:
         return False
     asker.tell("")
-    if planned.foreign is not None:
-        asker.tell(
-            f"{planned.foreign} is not ours, or was edited, so Tau is left as it is; `continuity doctor` says more."
-        )
-        return False
-    question = "Put the extension into Tau?" if planned.standing == "absent" else "Renew the extension in Tau?"
+    question = "Put the extension into Tau?" if planned.shim.standing == "absent" else "Renew the extension in Tau?"
     return asker.confirm(question, now=False, suggested=True)

@@ -122,7 +122,7 @@ def _planned(asker: Asker, before: Before, flags: Flags, memory: Memory | None, 
     keys = questions.switches(asker, before.kept.settings, flags)
     own = coding.project if coding is not None and coding.approved else None
     here = own or project
-    extras = Extras(shim=questions.shim(asker, before), skill=questions.skill(asker, before, flags))
+    extras = Extras(extension=questions.extension(asker, before), skill=questions.skill(asker, before, flags))
     if memory is not None:
         there = [each for each in dict.fromkeys((project, own)) if each is not None and known.has(each)]
         _can_be_written(flags, there)
@@ -163,7 +163,7 @@ def _agreed(asker: Asker, flags: Flags, planned: Plan) -> bool:
 def _carried_out(before: Before, planned: Plan, memory: Memory | None) -> int:
     """Do what was agreed to; the list of the server's tools is kept in any case, as at every connect."""
     now = applying.settings(planned)
-    codes = [applying.extension(planned), applying.skill(planned)]
+    codes = [applying.extension(planned, before.here), applying.skill(planned)]
     if memory is not None:
         applying.tools(memory, before)
         codes.append(applying.notes(planned, memory, before, now))

@@ -1,0 +1,1 @@
+"""How the extension comes into Tau: what would be done, and the doing. The commands that ask a person are beside it."""

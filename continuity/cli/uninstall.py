@@ -1,0 +1,135 @@
+"""The command `uninstall`: takes the extension out of Tau again. Journals, settings and notes are never touched."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from continuity.cli.common import ask, our_places
+from continuity.console import FINDINGS, MISUSE, SOUND, UNREADABLE, escaped, fail, helped, out
+
+
+@click.command(
+    short_help="Take the extension out of Tau.",
+    help=helped(
+        """
+        continuity uninstall --dry-run
+        continuity uninstall --yes
+        continuity uninstall --skill
+        """,
+        """
+        Remove the file by which Tau loads the extension, and the packages it leads to. Journals, settings, and the notes
+        in memory stay where they are. A file that is not ours, or that somebody edited, is left as it is; doing it twice
+        is doing it once. A Tau that runs should be quit first: it may need what is removed.
+
+        With --skill the skill and the prompts of `continuity install --skill` go too, except those that somebody edited.
+        """,
+    ),
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--skill", is_flag=True, help="Remove the skill and the prompts too.")
+def uninstall(*, dry_run: bool, yes: bool, skill: bool) -> None:
+    """Take the extension out of Tau."""
+    if dry_run and yes:
+        fail("--dry-run and --yes exclude each other", "give one of them", MISUSE)
+    try:
+        found = _look(skill=skill)
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}", "make it readable, or move it away", UNREADABLE)
+    _show(found)
+    if found.ours and not dry_run:
+        if not yes:
+            ask("nothing was removed", "say --yes to do it, --dry-run to look")
+        _remove(found)
+    raise click.exceptions.Exit(SOUND if found.foreign is None else FINDINGS)
+
+
+class _Found(NamedTuple):
+    """What there is of ours."""
+
+    shim: Path | None
+    foreign: Path | None
+    """What is in the place of the shim, and stays."""
+    packages: Path
+    installed: tuple[Path, ...]
+    guides: tuple[Path, ...]
+    left: tuple[Path, ...]
+    """Guides that somebody edited."""
+
+    @property
+    def ours(self) -> bool:
+        """There is something to remove."""
+        return bool(self.shim or self.installed or self.guides)
+
+
+def _look(*, skill: bool) -> _Found:
+    from continuity.cli import guides, shim
+    from continuity.cli.installing.folders import installed
+
+    places = our_places()
+    planned = shim.plan(places.shim, shim.lead_at(places.shim) or shim.Lead(places.packages))
+    here = planned.standing in ("current", "outdated")
+    steps = guides.plan(places.tau_home) if skill else ()
+    packages = places.packages
+    return _Found(
+        shim=places.shim if here else None,
+        foreign=planned.foreign,
+        packages=packages,
+        # What somebody edited, or put there, may lead to them still.
+        installed=installed(packages) if planned.foreign is None and not packages.is_symlink() else (),
+        guides=tuple(step.path for step in steps if step.standing in ("current", "outdated")),
+        left=tuple(step.path for step in steps if step.standing == "foreign"),
+    )
+
+
+def _show(found: _Found) -> None:
+    """Say what would go, and what stays."""
+    for path in (*([found.shim] if found.shim is not None else []), *found.installed, *found.guides):
+        out(f"remove {escaped(str(path))}")
+    for path in (*([found.foreign] if found.foreign is not None else []), *found.left):
+        out(f"leave {escaped(str(path))} as it is: it is not ours, or was edited")
+    if found.foreign is not None:
+        out(f"leave {escaped(str(found.packages))} as it is, for that may lead there")
+    if not found.ours:
+        out("there is nothing to remove")
+    places = our_places()
+    stays = [each for each in (places.state, places.settings) if each.exists()]
+    for path in stays:
+        out(f"keep {escaped(str(path))}{', with every journal' if path == places.state else ''}")
+
+
+def _remove(found: _Found) -> None:
+    """Remove it: first what leads to the packages, so that nothing ever leads to half of them."""
+    from continuity.cli.installing import folders
+
+    try:
+        if found.shim is not None:
+            found.shim.unlink(missing_ok=True)
+            _tidy(found.shim.parent)
+        for path in found.guides:
+            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.parent.rmdir()  # the skill has a folder of its own; a folder that holds more stays
+        if found.installed:
+            with folders.alone(found.packages):
+                folders.remove(found.packages, keep=())
+                folders.clear(found.packages)
+    except folders.Busy:
+        fail("an installation is at work; its packages stay", "wait for it, and try again", UNREADABLE)
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}", "what stands above it was removed; try again", UNREADABLE)
+    out("done; Tau is without it from its next start on, or after /reload")
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the extension's folder with what Python cached of the file in it; if there is more in it, that stays."""
+    cached = folder / "__pycache__"
+    if cached.is_dir() and not cached.is_symlink() and all(each.suffix == ".pyc" for each in cached.iterdir()):
+        shutil.rmtree(cached, ignore_errors=True)
+    with suppress(OSError):
+        folder.rmdir()
