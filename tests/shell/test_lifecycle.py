@@ -187,3 +187,27 @@ async def test_a_start_asks_each_question_once_and_what_was_written_is_not_read_
         questions = [str(request["params"]) for request in asked]
         assert len(questions) == len(set(questions))
         assert asked[-1]["name"] == "write_note"
+
+
+async def test_a_server_that_came_late_brings_its_brief_with_the_next_prompt(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+        process.memory.faults(initialize="reject")
+        talk = process.session(Conversation())
+        await talk.session.start("startup")
+        assert (await talk.turn("one")).brief is None
+        await until(lambda: process.voice.on("link"), "what is wrong")
+        process.memory.faults()
+        assert await process.link.up(BOUND)
+        brief = (await talk.turn("two")).brief
+        assert brief is not None
+        assert "Mend the foghorn." in brief.brief.text
+
+
+async def test_a_bound_is_counted_in_seconds(tmp_path: Path) -> None:
+    async with rig(tmp_path, timeout_seconds=0.5) as process:
+        process.memory.faults(initialize="hang")
+        began = anyio.current_time()
+        assert await process.link.up(BOUND) is None
+        assert anyio.current_time() - began >= 0.5
+        assert process.link.error == "timeout"

@@ -1,0 +1,47 @@
+"""A second session of one process comes and goes, as a sub-agent's does, and the first keeps its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.fakes.fake_scenario import FakeScenario
+from tests.fakes.lived import Lived, briefs, lived
+from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.story import Story
+from tests.fakes.tau_session import live_session
+
+
+@pytest.fixture(scope="module")
+def model() -> Generator[ScriptedModel]:
+    with ScriptedModel(Story()) as scripted:
+        yield scripted
+
+
+async def test_a_child_that_quits_leaves_the_server_and_the_saves_to_its_parent(scene: FakeScenario) -> None:
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+    async with lived(scene) as parent:
+        await parent.saved("one")
+        started = scene.memory.calls()["initialize"]
+        async with live_session(scene.home) as live:
+            child = Lived(live, scene)
+            await child.saved("by the child")
+            assert child.path() != parent.path()
+        assert [len(briefs(each.live)) for each in (parent, child)] == [1, 1]
+        await parent.saved("two")
+        assert scene.memory.calls()["initialize"] == started
+        assert scene.memory.calls()["write_note"] == 3
+    assert scene.processes() == []
+
+
+async def test_a_child_that_finds_unusable_settings_ends_nothing_of_its_parents(scene: FakeScenario) -> None:
+    async with lived(scene) as parent:
+        await parent.saved("one")
+        settings = scene.home.settings_path.read_text()
+        scene.home.settings_path.write_text("{")
+        async with live_session(scene.home) as live:
+            await live.prompt("by the child")
+        scene.home.settings_path.write_text(settings)
+        await parent.saved("two")
+        assert scene.memory.calls()["write_note"] == 2
