@@ -150,6 +150,15 @@ def test_print_mode_shows_the_last_save_and_asks_no_model(scene: Scenario, left:
     assert "paint the rail in spring" in ran.stderr
 
 
+def test_print_mode_shows_the_page_of_what_is_proven_and_what_memory_cost(scene: Scenario, left: Left) -> None:
+    ran = tau_print(scene.home, "/bm-status", "--session", left.session_id)
+    assert ran.returncode == 0
+    assert "[extension:info] Continuity: " in ran.stderr
+    assert "; proof: " in ran.stderr
+    assert "2 model calls of memory's own in this session; " in ran.stderr
+    assert "is being opened" not in ran.stderr
+
+
 def test_print_mode_keeps_words_before_any_prompt_and_proves_it(scene: Scenario, left: Left) -> None:
     ran = tau_print(scene.home, "/bm-remember The cistern holds 40 days of water.")
     assert ran.returncode == 0
