@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 type LinkStatus = Literal["idle", "connecting", "up", "down"]
 
 _BRINGS_SDK = "continuity.memory.connection"
+_LATE = ("continuity.privacy.recognition", "continuity.privacy.candidates", _BRINGS_SDK)
+"""What no start needs, and the first prompt or the first call does."""
 
 REST_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0)
 """How long a server that would not start, or did not live, is left alone, by how often that happened in a row."""
@@ -232,7 +234,8 @@ class MemoryLink:
                 group.start_soon(self._until_needed, group.cancel_scope)
                 await self._at_rest()
                 group.cancel_scope.cancel()
-        await anyio.to_thread.run_sync(importlib.import_module, _BRINGS_SDK)
+        for name in _LATE:
+            await anyio.to_thread.run_sync(importlib.import_module, name)
 
     async def _until_needed(self, patience: anyio.CancelScope) -> None:
         await self._needed.wait()
