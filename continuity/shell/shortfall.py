@@ -70,9 +70,11 @@ def _without(queries: Sequence[Query], fetched: Fetched) -> str:
     codes = ", ".join(dict.fromkeys(fetched.failed[query.name] for query in queries))
     if len(queries) == len(fetched.asked) and not fetched.answers:
         return (
-            f"Memory answered no question of recall ({codes}); what is kept here is used, and it is asked again later."
+            f"Memory answered no question of recall ({codes}); what is kept here is used, and it is asked again later. "
+            "/bm-orient asks now."
         )
-    return f"Recall goes on without {', '.join(dict.fromkeys(map(_about, queries)))}: memory did not answer ({codes})."
+    without = ", ".join(dict.fromkeys(map(_about, queries)))
+    return f"Recall goes on without {without}: memory did not answer ({codes}). /bm-orient asks again."
 
 
 def _about(query: Query) -> str:

@@ -131,7 +131,7 @@ async def test_what_a_brief_is_made_without_is_named_once(tmp_path: Path) -> Non
             await talk.settle()
         assert len(talk.events(RecallFailed)) == 2
         assert warned(process, "without") == [
-            "Recall goes on without notes changed lately: memory did not answer (timeout)."
+            "Recall goes on without notes changed lately: memory did not answer (timeout). /bm-orient asks again."
         ]
 
 
