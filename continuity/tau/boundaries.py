@@ -16,6 +16,7 @@ from continuity.tau.adapters import ToldSource, details_of
 from continuity.tau.entries import MessageKey
 from continuity.tau.host import Context, HostGone, Message, Reason, Tau
 from continuity.tau.host.insertion import Insertion
+from continuity.tau.presence import failure
 from continuity.tau.resident import Configuration, Resident
 from continuity.tau.standing import rival
 from journal.events import CompactionEnded, CompactionStarted
@@ -280,6 +281,4 @@ class TauBoundaries:
 
     def failed(self, boundary: str, error: Exception) -> None:
         """A handler of ours raised; Tau would hide it."""
-        self._resident.presence.say(
-            "failure", f"Continuity: {boundary} failed ({type(error).__name__}). See /bm-status.", "error"
-        )
+        self._resident.presence.say("failure", failure(boundary, error), "error")

@@ -115,6 +115,12 @@ class Presence:
         return any(map(has_screen, self._taus))
 
 
+def failure(what: str, error: Exception) -> str:
+    """Return what a person is told of a failure of ours that nobody foresaw, and what helps."""
+    kind = type(error).__name__
+    return f"Continuity: {what} failed ({kind}). What is on record stays; /reload begins anew, /bm-status says what is true."
+
+
 def unsaved(session: Session) -> str | None:
     """Return what a person who quits is told of what is not known to be stored, and when it will be; None if all is."""
     if not session.unsaved:

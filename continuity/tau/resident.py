@@ -41,7 +41,7 @@ from continuity.tau.adapters import FileSource, HostMirror, HostModel, SessionMo
 from continuity.tau.host import Context, Tau
 from continuity.tau.host.insertion import Outstanding
 from continuity.tau.host.model_call import ModelCall, snapshot
-from continuity.tau.presence import Presence, unsaved
+from continuity.tau.presence import Presence, failure, unsaved
 from journal.events.lifecycle import Level
 from journal.ids import SessionId, WriterId
 from journal.row import WriterRecord
@@ -286,7 +286,7 @@ class Resident:
             self.presence.say(f"unsaved:{session.desk.session_id}", told, "warning")
 
     def _failed(self, name: str, error: Exception) -> None:
-        self.presence.say("failure", f"Continuity: {name} failed ({type(error).__name__}). See /bm-status.", "error")
+        self.presence.say("failure", failure(name, error), "error")
 
 
 _living: dict[asyncio.AbstractEventLoop, Resident] = {}

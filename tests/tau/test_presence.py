@@ -23,7 +23,11 @@ from tests.shell.rig import rig, until
 def at_exit(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     """What would be done at the end of the process, which a test does not live to see."""
     kept: list[Callable[[], None]] = []
-    monkeypatch.setattr(atexit, "register", lambda run, *arguments: kept.append(partial(run, *arguments)))
+
+    def register(run: Callable[[str], None], text: str) -> None:
+        kept.append(partial(run, text))
+
+    monkeypatch.setattr(atexit, "register", register)
     return kept
 
 
