@@ -1,5 +1,5 @@
 # Every target makes .venv first; that costs nothing when nothing changed.
-.PHONY: setup demo killcourt simulate mutants bench-privacy check test
+.PHONY: setup demo killcourt simulate mutants bench-privacy bench-load bench-turn check test
 
 PYTHON := .venv/bin/python
 
@@ -31,6 +31,16 @@ mutants: setup
 # Samples with and without credentials, made from SEED: what is masked whole, what is taken for one by mistake, how fast.
 bench-privacy: setup
 	@$(PYTHON) -m tools.bench.privacy --seed $(SEED)
+
+# How long Tau takes to its first accepted key with us and without, in PAIRS rounds; a quiet machine says more.
+PAIRS ?= 31
+bench-load: setup
+	@$(PYTHON) -m tools.bench.load --pairs $(PAIRS)
+
+# What our handlers add to a turn, whatever memory does, in sessions of three sizes.
+TURNS ?= 20
+bench-turn: setup
+	@$(PYTHON) -m tools.bench.turn --turns $(TURNS)
 
 # Format, lint, sizes, directions, types.
 check: setup
