@@ -219,6 +219,11 @@ class TauBoundaries:
             self._resident.presence.say("level", NO_FILE)
         if session is None or self._unfiled:
             return
+        if not self._resident.owner.alive:
+            ended = (
+                "Continuity was ended from outside in this Tau, so nothing is saved or recalled; /reload begins anew."
+            )
+            self._resident.presence.say("ended", ended, "warning")
         prompted = await self._resident.owner.call(
             "prompt",
             partial(

@@ -1,4 +1,4 @@
-"""An event loop that ends without anybody having quit takes everything of ours with it, and another in its process goes on."""
+"""What ends without anybody having quit, a loop or our task in it, takes everything of ours with it, and memory begins anew."""
 
 from __future__ import annotations
 
@@ -32,6 +32,24 @@ async def used(scene: FakeScenario, session_id: str | None = None) -> SessionId:
 
 async def _nothing(session: CodingSession) -> None:
     """As an embedder that forgets to close its session."""
+
+
+async def test_where_a_host_ends_our_one_task_alone_that_is_said_and_a_reload_begins_anew(scene: FakeScenario) -> None:
+    before = asyncio.all_tasks()
+    async with live_session(scene.home) as live:
+        one = Lived(live, scene)
+        await one.saved("hello")
+        tasks = {task for task in asyncio.all_tasks() - before if "Owner._own" in repr(task)}
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await one.prompt("nobody hears it")
+        assert "/reload begins anew" in str(one.said("ended"))
+        await live.tau.reload()
+        again = Lived(live, scene)
+        await again.saved("and on")
+        assert again.serving is not one.serving
+        assert scene.memory.calls()["write_note"] > 1  # what nobody heard has one of its own, if there was time
 
 
 def test_a_loop_that_ends_leaves_no_process_no_thread_and_no_lock(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import anyio
+import pytest
 
 from journal.events import CaptureSuperseded, SessionOpened, WorkSettled, WriteAnswered, WriteIntended
+from journal.lock import JournalLock
 from tests.fakes.host import HANDOFF, Conversation
 from tests.shell.rig import BOUND, Rig, Talk, recorded, replayed, rig, until
 
@@ -211,3 +214,21 @@ async def test_a_bound_is_counted_in_seconds(tmp_path: Path) -> None:
         assert await process.link.up(BOUND) is None
         assert anyio.current_time() - began >= 0.5
         assert process.link.error == "timeout"
+
+
+@pytest.mark.parametrize("steps", [1, 30, 300])
+async def test_a_start_that_the_end_cuts_off_leaves_the_journal_free_and_as_it_was(tmp_path: Path, steps: int) -> None:
+    conversation = Conversation()
+    async with rig(tmp_path) as process:
+        talk = await process.open(conversation)
+        await talk.saved("one")
+        path = talk.path
+    async with rig(tmp_path) as process:
+        again = process.session(conversation)
+        process.owner.spawn("start", partial(again.session.start, "resume"))
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+    JournalLock.acquire(path, process.writer).release()
+    assert replayed(path).closed
+    async with rig(tmp_path) as process:
+        await (await process.open(conversation)).saved("two")
