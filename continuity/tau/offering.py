@@ -139,7 +139,7 @@ def _news(living: Resident, offered: Bridge | None, now: Bridge, listed: Invento
         living.presence.say("listing", _cut_short(listed))
     elif offered is None:
         living.presence.say("tools", "Memory has listed its tools; /reload offers them.")
-    elif now.tools != offered.tools:
+    elif {spec.name: spec for spec in now.tools} != {spec.name: spec for spec in offered.tools}:
         living.presence.say("tools", "Memory's tools have changed; /reload offers them as they are now.")
 
 

@@ -17,7 +17,7 @@ from continuity.memory.server import ServerSpec
 from continuity.tau.offering import Discovered, discovered
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, lived
-from tests.fakes.memory_server import READ, WRITE
+from tests.fakes.memory_server import READ, TOOLS, WRITE
 from tests.fakes.scripted_model import Json, ScriptedModel
 from tests.fakes.tau_session import LiveSession, live_session
 from tests.fakes.tool_user import ToolUser, offered_in
@@ -53,6 +53,13 @@ def tool(name: str) -> dict[str, Any]:
     return {"name": name, "inputSchema": OBJECT}
 
 
+def listed(one: Lived) -> list[str]:
+    """Return the names of what the server listed last."""
+    assert one.serving.link is not None
+    assert one.serving.link.inventory is not None
+    return [tool.name for tool in one.serving.link.inventory.tools]
+
+
 async def offered(live: LiveSession, model: ScriptedModel) -> set[str]:
     """Return what of ours the model is offered with a prompt."""
     await live.prompt("hello")
@@ -83,6 +90,38 @@ async def test_a_persons_list_limits_them_and_names_on_it_that_nobody_has_are_sa
     async with lived(cold) as one:
         assert await offered(one.live, model) == {"bm_read_note", "bm_write_note"}
         assert one.said("unknown") == "`tools` names what the server does not offer: nowhere."
+
+
+THEIRS = """
+from tau_agent.tools import AgentTool, AgentToolResult
+async def run(*given):
+    return AgentToolResult()
+def setup(tau):
+    schema = {"type": "object", "properties": {}}
+    tau.register_tool(AgentTool(name="bm_read_note", label="", description="", parameters=schema, execute_fn=run))
+"""
+
+
+async def test_a_tool_whose_name_another_extension_has_gets_another_and_is_forwarded_as_itself(
+    cold: FakeScenario, model: ScriptedModel, agent: ToolUser
+) -> None:
+    cold.home.write_extension("aside", THEIRS)
+    async with lived(cold) as one:
+        (ours,) = [name for name in await offered(one.live, model) if name.startswith("bm_read_note_")]
+        assert f"{ours} is read_note" in (one.said("taken") or "")
+        (answer,) = await agent.use(one.live, (ours, {"identifier": "x"}))
+        assert not answer.is_error
+    assert cold.memory.calls()["read_note"] == 1
+
+
+async def test_the_same_tools_in_another_order_are_no_news(
+    cold: FakeScenario, model: ScriptedModel, agent: ToolUser
+) -> None:
+    async with lived(cold) as one:
+        cold.memory.faults(tools={"pages": [TOOLS[::-1]]}, read_note=["changed", "store"])
+        await agent.use(one.live, ("bm_read_note", {"identifier": "x"}))
+        await until(lambda: listed(one)[0] == TOOLS[-1]["name"], "the listing")
+        assert one.said("tools") is None
 
 
 async def test_one_bad_schema_costs_one_tool_by_name_and_a_listing_without_end_is_offered_as_far_as_it_went(
