@@ -207,6 +207,19 @@ async def _failed_overflow(walk: Walk) -> None:
     await walk.prompt("one too many")
 
 
+async def _failed_after_a_prompt(walk: Walk) -> None:
+    compacts_above(walk.one, tokens=50_000)
+    story = but_once(MUCH, purpose="agent", holding="much")
+    walk.model.answer = lambda body: NO if purpose_of(body) == "compaction" else story(body)
+    await walk.prompt("much")
+
+
+async def _escape_from_a_compaction(walk: Walk) -> None:
+    with walk.model.holding("compaction"):
+        await escaped(walk.one.live.tau.compact(), asks_once_more(walk.model, "compaction"))
+    await walk.timeline.note("escape")
+
+
 async def _nothing_to_fold(walk: Walk) -> None:
     with pytest.raises(ValueError, match="Not enough context"):
         await walk.one.live.tau.compact()
@@ -291,6 +304,8 @@ FOLDING: Mapping[str, Boundary] = {
 OTHERS: Mapping[str, Boundary] = {
     "compaction that fails": _failed,
     "compaction for an overflow that fails": _failed_overflow,
+    "compaction after a prompt that fails": _failed_after_a_prompt,
+    "escape from a compaction": _escape_from_a_compaction,
     "escape from the model": _escape_from_the_model,
     "escape from a tool": _escape_from_a_tool,
     "escape while a capture runs": _escape_while_captured,

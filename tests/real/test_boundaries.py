@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-from collections.abc import Coroutine, Generator
+from collections.abc import Generator
 
 import anyio
 import pytest
@@ -14,12 +13,10 @@ from tau_agent.session import InMemorySessionStorage
 from tau_coding import CodingSession, CodingSessionConfig, TauPaths, TauResourcePaths, load_provider_settings
 from tau_coding.provider_runtime import create_model_provider
 
-from continuity.evolve import fold
 from continuity.tau.entries import BRIEF_TYPE
-from journal.events import BriefDelivered, CaptureBegun, CaptureProbed, SessionOpened, WriteAnswered
-from journal.reader import open_reader
+from journal.events import CaptureBegun, CaptureProbed, SessionOpened, WriteAnswered
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, briefs, lived, sound
+from tests.fakes.lived import Lived, lived
 from tests.fakes.scripted_model import MODEL, PROVIDER, ScriptedModel
 from tests.fakes.story import Story, Turn
 from tests.fakes.tau_process import tau_print
@@ -35,22 +32,6 @@ TURNS = (
 def model() -> Generator[ScriptedModel]:
     with ScriptedModel(Story(TURNS)) as scripted:
         yield scripted
-
-
-async def test_five_reloads_leave_one_brief_and_one_server(scene: FakeScenario) -> None:
-    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
-    async with lived(scene) as one:
-        await one.prompt("hello")
-        await one.settle()
-        assert len(briefs(one.live)) == 1
-        started = scene.memory.calls()["initialize"]
-        for _ in range(5):
-            await one.live.tau.reload()
-            await one.prompt("go on")
-            await one.settle()
-        assert len(briefs(one.live)) == 1
-        assert len(recorded(one.path(), BriefDelivered)) == 1
-        assert scene.memory.calls()["initialize"] == started
 
 
 async def test_a_new_session_leaves_a_running_capture_that_finishes(scene: FakeScenario, model: ScriptedModel) -> None:
@@ -78,43 +59,6 @@ async def test_a_new_session_leaves_a_running_capture_that_finishes(scene: FakeS
 def note_of(scene: FakeScenario, capture_id: str) -> str:
     (note,) = [n for n in scene.memory.notes.values() if n["frontmatter"].get("capture_id") == capture_id]
     return str(note["content"])
-
-
-async def test_going_back_to_the_first_message_stays_in_the_sessions_journal(scene: FakeScenario) -> None:
-    async with lived(scene) as one:
-        await one.saved("one")
-        entries = await one.live.entries()
-        first = next(e for e in entries if e.type == "message" and e.message.role == "user")
-        await one.live.tau.branch_to_entry(first.id)
-        await one.saved("another beginning")
-        path, session_id = one.path(), one.session_id
-    async with lived(scene, session_id) as two:
-        await two.saved("go on")
-    assert scene.home.journals() == (path,)
-
-
-async def test_a_prompt_cancelled_by_the_person_at_any_moment_leaves_a_session_that_goes_on(
-    scene: FakeScenario,
-) -> None:
-    async with lived(scene) as one:
-        await one.saved("one")
-        for turns in (1, 3, 10, 30, 60, 100, 200):
-            await interrupted(one.prompt(f"cut after {turns}"), turns)
-            await one.saved(f"whole again after {turns}")
-        state = one.ours.state
-        with open_reader(one.path()) as reader:
-            assert fold(reader.verified(1)) == state
-        path, file = one.path(), one.live.file
-    assert sound(path, file)
-
-
-async def interrupted(run: Coroutine[object, object, None], turns: int) -> None:
-    """Run it in a task of its own and cancel that after `turns` turns of the loop, as a host does."""
-    task = asyncio.ensure_future(run)
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait({task})
 
 
 async def test_a_child_session_without_a_file_ends_nothing_of_its_parents(scene: FakeScenario) -> None:
@@ -252,17 +196,3 @@ async def test_a_reload_into_bad_settings_keeps_the_commands_and_ends_what_ran(s
         assert str(scene.home.settings_path) in status(one)
         assert one.serving.owner.alive
     assert not scene.processes()
-
-
-async def test_nothing_is_written_for_a_session_that_nobody_used(scene: FakeScenario) -> None:
-    async with lived(scene):
-        pass
-    assert scene.home.journals() == ()
-
-
-async def test_no_task_of_ours_is_left_after_quitting(scene: FakeScenario) -> None:
-    before = {task for task in asyncio.all_tasks() if not task.done()}
-    async with lived(scene) as one:
-        await one.prompt("one")
-    left = {task for task in asyncio.all_tasks() if not task.done()} - before
-    assert [task for task in left if "continuity" in repr(task)] == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
 from pathlib import Path
 
 import anyio.to_thread
 import pytest
 
-from journal.events import SessionOpened, ToolAnswered, WriteAnswered
+from continuity.evolve import fold
+from journal.events import BriefDelivered, SessionOpened, ToolAnswered, WriteAnswered
 from journal.ids import WriterId
 from journal.lock import JournalLock
 from journal.reader import open_reader
@@ -18,7 +19,7 @@ from journal.row import WriterRecord
 from replay.audit import audit
 from tests.facts import PROCESS
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, lived, sound
+from tests.fakes.lived import Lived, briefs, lived, sound
 from tests.fakes.repair import leave_a_call_open
 from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.tau_session import live_session
@@ -92,6 +93,62 @@ async def test_each_session_is_summarised_by_its_own_model_when_a_new_one_begins
         assert [answer.outcome for answer in recorded(one.path(left), WriteAnswered)] == ["accepted"]
 
 
+# -- one boundary after the other ----------------------------------------------
+
+
+async def test_going_back_to_the_first_message_stays_in_the_sessions_journal(scene: FakeScenario) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        entries = await one.live.entries()
+        first = next(e for e in entries if e.type == "message" and e.message.role == "user")
+        await one.live.tau.branch_to_entry(first.id)
+        await one.saved("another beginning")
+        path, session_id = one.path(), one.session_id
+    async with lived(scene, session_id) as two:
+        await two.saved("go on")
+    assert scene.home.journals() == (path,)
+
+
+async def test_reloads_leave_one_brief_and_one_server(scene: FakeScenario) -> None:
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
+    async with lived(scene) as one:
+        await one.prompt("hello")
+        await one.settle()
+        assert len(briefs(one.live)) == 1
+        started = scene.memory.calls()["initialize"]
+        for _ in range(3):
+            await one.live.tau.reload()
+            await one.prompt("go on")
+            await one.settle()
+        assert len(briefs(one.live)) == 1
+        assert len(recorded(one.path(), BriefDelivered)) == 1
+        assert scene.memory.calls()["initialize"] == started
+
+
+async def test_a_prompt_cancelled_by_the_person_at_any_moment_leaves_a_session_that_goes_on(
+    scene: FakeScenario,
+) -> None:
+    async with lived(scene) as one:
+        await one.saved("one")
+        for turns in (1, 3, 10, 30, 60, 100, 200):
+            await interrupted(one.prompt(f"cut after {turns}"), turns)
+            await one.saved(f"whole again after {turns}")
+        state = one.ours.state
+        with open_reader(one.path()) as reader:
+            assert fold(reader.verified(1)) == state
+        path, file = one.path(), one.live.file
+    assert sound(path, file)
+
+
+async def interrupted(run: Coroutine[object, object, None], turns: int) -> None:
+    """Run it in a task of its own and cancel that after `turns` turns of the loop, as a host does."""
+    task = asyncio.ensure_future(run)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+
+
 # -- ends ----------------------------------------------------------------------
 
 
@@ -127,6 +184,20 @@ async def test_an_exit_cancelled_while_it_waits_leaves_nothing_running_and_nothi
     async with lived(scene, session_id) as two:
         await two.settle()
     assert [answer.outcome for answer in recorded(path, WriteAnswered)] == ["accepted"]
+
+
+async def test_nothing_is_written_for_a_session_that_nobody_used(scene: FakeScenario) -> None:
+    async with lived(scene):
+        pass
+    assert scene.home.journals() == ()
+
+
+async def test_no_task_of_ours_is_left_after_quitting(scene: FakeScenario) -> None:
+    before = {task for task in asyncio.all_tasks() if not task.done()}
+    async with lived(scene) as one:
+        await one.prompt("one")
+    left = {task for task in asyncio.all_tasks() if not task.done()} - before
+    assert [task for task in left if "continuity" in repr(task)] == []
 
 
 # -- several -------------------------------------------------------------------
