@@ -40,3 +40,10 @@ def write_rival(home: TauHome, name: str = "basic-memory", *, root: Path | None 
     path = folder / "extension.py"
     path.write_text(_EXTENSION + (_COMMAND if command else ""), encoding="utf-8")
     return path
+
+
+def write_namesake(home: TauHome) -> None:
+    """Install an extension of other business, before ours, that has one tool and one command of names of ours."""
+    source = _EXTENSION.replace("from .continuity import NAMESPACE\n", "").replace("write_note", "read_note")
+    source += _COMMAND.replace("bm-status", "bm-why")
+    home.write_extension("acme", source)

@@ -15,7 +15,7 @@ from tau_coding.extensions.api import ExtensionHandler
 
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, briefs, lived
-from tests.fakes.rival import PAGE, write_rival
+from tests.fakes.rival import PAGE, write_namesake, write_rival
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.story import Story
 from tests.fakes.tau687 import announce
@@ -140,6 +140,18 @@ async def test_an_extension_that_is_only_called_like_a_rival_is_none(scene: Fake
     scene.home.write_extension("basic-memory", "def setup(tau): ...\n")
     async with lived(scene) as one:
         await one.saved("ours")
+
+
+async def test_an_extension_that_has_names_of_ours_keeps_them_and_that_is_said(scene: FakeScenario) -> None:
+    write_namesake(scene.home)
+    async with lived(scene) as one:
+        await one.saved("ours")
+        tools = [tool.name for tool in one.live.tau.tools]
+        assert tools.count("bm_read_note") == 1
+        assert "bm_write_note" in tools
+        assert typed(one, "/bm-why") == PAGE
+        assert "bm_read_note" in str(one.said("taken"))
+        assert one.said("commands") == "Another extension has the commands /bm-why."
 
 
 # -- ours, twice ---------------------------------------------------------------
