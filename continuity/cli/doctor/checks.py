@@ -143,7 +143,7 @@ def of_others(machine: Machine) -> Check:
     if not machine.others:
         return ok("rivals", "no other extension brings Basic Memory to Tau")
     named = ", ".join(str(path) for path in machine.others)
-    text = f"Basic Memory's own extension is there too: {named}; of two tools of one name Tau takes the first"
+    text = f"Basic Memory's own extension is there too: {named}; beside it ours stands down"
     return warned("rivals", text, "keep one of the two: move that away, or ours")
 
 
