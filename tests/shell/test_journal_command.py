@@ -8,6 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from continuity.tau.journal_command import MOST_ROWS, USAGE, timeline
+from journal.events import RecallFailed
 from journal.reader import open_reader
 from tests.fakes.host import Conversation
 from tests.replay.kit import run
@@ -55,10 +56,10 @@ async def test_a_row_is_told_in_the_words_of_the_command_line(tmp_path: Path) ->
 
 
 async def test_a_few_are_shown_if_so_many_are_asked_for_and_never_more_than_the_most(tmp_path: Path) -> None:
-    async with rig(tmp_path, cadence={"characters": 100_000, "minutes": 600}) as process:
+    async with rig(tmp_path, project=None) as process:
         talk = await process.open()
-        for _ in range(MOST_ROWS // 2 + 1):
-            await talk.turn("on")
+        await talk.turn("one")
+        await talk.session.desk.note(*(RecallFailed(name="tasks", error="timeout") for _ in range(MOST_ROWS)))
         assert len(rows(await told(process, talk, "3"))) == 3
         assert len(rows(await told(process, talk))) == 20
         assert len(rows(await told(process, talk, "999999"))) == MOST_ROWS

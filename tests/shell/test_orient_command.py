@@ -193,7 +193,7 @@ async def test_memory_that_is_not_reachable_is_named_with_its_remedy(tmp_path: P
 
 
 async def test_memory_that_answers_nothing_is_asked_again_by_itself(tmp_path: Path) -> None:
-    async with rig(tmp_path, capture_knowledge=False, timeout_seconds=1.0) as process:
+    async with rig(tmp_path, capture_knowledge=False, timeout_seconds=0.5) as process:
         talk = await worked(process)
         process.memory.faults(search_notes=["hold"], recent_activity=["hold"])
         assert (await asked(process, talk)).startswith(
