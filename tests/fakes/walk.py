@@ -69,10 +69,9 @@ class Chapter(NamedTuple):
 class Walk:
     """A session on its way."""
 
-    def __init__(self, one: Lived, model: ScriptedModel, memory: FakeMemory) -> None:
+    def __init__(self, one: Lived, model: ScriptedModel) -> None:
         self.one = one
         self.model = model
-        self.memory = memory
         self.timeline = Timeline(one, model)
 
     def goes_on(self, two: Lived) -> None:
@@ -276,10 +275,12 @@ async def _escape_from_the_model(walk: Walk) -> None:
 
 async def _escape_from_a_tool(walk: Walk) -> None:
     walk.model.answer = but_once(LOOKS_UP, purpose="agent", holding="look it up")
-    walk.memory.faults(read_note=["silent"])
-    asked = walk.memory.calls()["read_note"]
-    await escaped(walk.one.prompt("look it up"), lambda: walk.memory.calls()["read_note"] > asked)
-    walk.memory.faults()
+    memory = walk.one.scene.memory
+    assert isinstance(memory, FakeMemory)
+    memory.faults(read_note=["silent"])
+    asked = memory.calls()["read_note"]
+    await escaped(walk.one.prompt("look it up"), lambda: memory.calls()["read_note"] > asked)
+    memory.faults()
     await walk.timeline.note("escape")
 
 
@@ -333,7 +334,7 @@ async def live(root: Path, *, announced: bool) -> Life:
         chapters: dict[str, Chapter] = {}
         with opened_files() as opened:
             async with lived(scene, within=110) as one:
-                walk = Walk(one, model, scene.memory)
+                walk = Walk(one, model)
                 for turn in TURNS:
                     await one.prompt(turn.prompt)
                 for name in BOUNDARIES:

@@ -9,11 +9,11 @@ import pytest
 
 from journal.events import CheckpointReferenced
 from tests.fakes.basic_memory import START_SECONDS
-from tests.fakes.lived import Lived, Timeline, lived
+from tests.fakes.lived import Lived, lived
 from tests.fakes.scenario import Scenario
-from tests.fakes.story import Story, is_brief
+from tests.fakes.story import is_brief
 from tests.fakes.tau687 import announce
-from tests.fakes.walk import FOLDING, KNOWN, LONG, TURNS, Walk, worked
+from tests.fakes.walk import FOLDING, KNOWN, TURNS, Tale, Walk, compacts_above, worked
 from tests.shell.rig import recorded
 
 WITHIN = 220.0
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]  # one server, and a s
 def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Scenario]:
     if request.param == "announcing":
         announce(monkeypatch)
-    with Scenario(tmp_path, Story(TURNS), recall_wait_seconds=20, compaction_wait_seconds=30) as made:
+    with Scenario(tmp_path, Tale(TURNS), recall_wait_seconds=20, compaction_wait_seconds=30) as made:
         for name, value in made.home.environment().items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(made.home.cwd)
@@ -35,12 +35,13 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 async def test_the_checkpoint_is_in_the_next_call_after_every_compaction_a_reload_and_a_resume(scene: Scenario) -> None:
     async with lived(scene, start=START_SECONDS, within=WITHIN) as one:
         await worked(one)
-        walk = Walk(one, scene.model, Timeline(one, scene.model))
+        walk = Walk(one, scene.model)
         for number, boundary in enumerate(FOLDING.values(), start=1):
             await boundary(walk)
+            await walk.prompt()
             is_known(scene, after=number)
             assert references(one) >= number
-            await more(one)
+            await more(walk)
         await one.live.tau.reload()
         await is_known_at_the_next_prompt(one, scene)
         first = one.session_id
@@ -49,12 +50,11 @@ async def test_the_checkpoint_is_in_the_next_call_after_every_compaction_a_reloa
         await is_known_at_the_next_prompt(one, scene)
 
 
-async def more(one: Lived) -> None:
+async def more(walk: Walk) -> None:
     """Let there be something to fold again."""
-    vars(one.live.tau)["_auto_compact_token_threshold"] = None
-    for _ in range(2):
-        await one.prompt(LONG)
-    await one.settle()
+    walk.model.answer = Tale(TURNS)
+    compacts_above(walk.one, tokens=None)
+    await walk.work("something more", foldable=True)
 
 
 async def is_known_at_the_next_prompt(one: Lived, scene: Scenario) -> None:
