@@ -57,6 +57,8 @@ class _Found(NamedTuple):
     """What is in the place of the shim, and stays."""
     packages: Path
     installed: tuple[Path, ...]
+    there: bool
+    """The folder of all packages, be it with what a failed installation left, is there and may go."""
     guides: tuple[Path, ...]
     left: tuple[Path, ...]
     """Guides that somebody edited."""
@@ -64,7 +66,7 @@ class _Found(NamedTuple):
     @property
     def ours(self) -> bool:
         """There is something to remove."""
-        return bool(self.shim or self.installed or self.guides)
+        return bool(self.shim or self.there or self.guides)
 
 
 def _look(*, skill: bool) -> _Found:
@@ -76,12 +78,14 @@ def _look(*, skill: bool) -> _Found:
     here = planned.standing in ("current", "outdated")
     steps = guides.plan(places.tau_home) if skill else ()
     packages = places.packages
+    # What somebody edited, or put there, may lead to them still.
+    there = planned.foreign is None and packages.is_dir() and not packages.is_symlink()
     return _Found(
         shim=places.shim if here else None,
         foreign=planned.foreign,
         packages=packages,
-        # What somebody edited, or put there, may lead to them still.
-        installed=installed(packages) if planned.foreign is None and not packages.is_symlink() else (),
+        installed=installed(packages) if there else (),
+        there=there,
         guides=tuple(step.path for step in steps if step.standing in ("current", "outdated")),
         left=tuple(step.path for step in steps if step.standing == "foreign"),
     )
@@ -89,7 +93,8 @@ def _look(*, skill: bool) -> _Found:
 
 def _show(found: _Found) -> None:
     """Say what would go, and what stays."""
-    for path in (*([found.shim] if found.shim is not None else []), *found.installed, *found.guides):
+    packages = found.installed or ((found.packages,) if found.there else ())
+    for path in (*([found.shim] if found.shim is not None else []), *packages, *found.guides):
         out(f"remove {escaped(str(path))}")
     for path in (*([found.foreign] if found.foreign is not None else []), *found.left):
         out(f"leave {escaped(str(path))} as it is: it is not ours, or was edited")
@@ -115,7 +120,7 @@ def _remove(found: _Found) -> None:
             path.unlink(missing_ok=True)
             with suppress(OSError):
                 path.parent.rmdir()  # the skill has a folder of its own; a folder that holds more stays
-        if found.installed:
+        if found.there:
             with folders.alone(found.packages):
                 folders.remove(found.packages, keep=())
                 folders.clear(found.packages)

@@ -18,6 +18,7 @@ from continuity.cli.doctor.facts import Asked, Trouble, Unsaved
 from continuity.cli.doctor.findings import DoctorView
 from continuity.cli.doctor.machine import unsaved
 from continuity.cli.doctor.tau import Surroundings, find_tau, interpreter_of
+from continuity.cli.installing.own import own
 from continuity.cli.shim import PACKAGES, Lead, source
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
@@ -36,6 +37,7 @@ from tests.replay.kit import Ran, run
 
 ROOT = Path(__file__).parents[2]
 TOLD = '{"python":[3,13,0],"tau":"0.4.8","level":"B","loading":""}'
+TAGGED = TOLD[:-1] + ',"tag":"cpython-313-x"}'
 MADE = (opened(), settled(), begun(), finished())
 BASIC_MEMORY = "basic_memory-0.24.1.dist-info"
 WELL = {
@@ -175,6 +177,16 @@ def foreign_shim(machine: Machine) -> None:
     machine.shim.write_text("def setup(tau): ...\n")
 
 
+def installed(machine: Machine, tag: str, digest: str | None = None) -> None:
+    """What `continuity install` leaves: packages for such a Python, of this version or another, and a shim that leads there."""
+    folder = places(machine.tau_home).packages / f"{tag}-{digest or own(ROOT).digest}"
+    for name in PACKAGES:
+        write(folder / name / "__init__.py", "")
+    machine.state.chmod(0o700)
+    write(machine.shim, source(Lead(folder, tag)))
+    program(machine.tau_python, f"echo '{TAGGED}'")
+
+
 def namesake(machine: Machine) -> None:
     write(machine.shim.parent.with_suffix(".py"), "def setup(tau): ...\n")
 
@@ -187,6 +199,18 @@ def shim_to_another_copy(machine: Machine) -> None:
     for name in PACKAGES:
         write(machine.root / "copy" / name / "__init__.py", "")
     write(machine.shim, source(Lead(machine.root / "copy")))
+
+
+def for_this_python(machine: Machine) -> None:
+    installed(machine, "cpython-313-x")
+
+
+def for_another_python(machine: Machine) -> None:
+    installed(machine, "cpython-312-x")
+
+
+def of_another_version(machine: Machine) -> None:
+    installed(machine, "cpython-313-x", "0123456789ab")
 
 
 def rival(machine: Machine) -> None:
@@ -252,6 +276,9 @@ def file_for_a_state_folder(machine: Machine) -> None:
         (namesake, {"extension": "fail"}),
         (shim_to_a_gone_folder, {"extension": "fail"}),
         (shim_to_another_copy, {"extension": "warn"}),
+        (for_this_python, {}),
+        (for_another_python, {"extension": "fail"}),
+        (of_another_version, {"extension": "warn"}),
         (rival, {"rivals": "warn"}),
         (renamed_rival, {"rivals": "warn"}),
         (rival_file, {"rivals": "warn"}),

@@ -216,8 +216,7 @@ def test_libraries_that_cannot_be_had_are_told_in_our_words_and_nothing_is_left(
 ) -> None:
     machine.has_uv(f'echo "half" >"$target/half.py"; echo "{says}" >&2; exit 1')
     ran = machine.run("install", "--yes")
-    assert (ran.code, machine.installed(), machine.places.shim.exists()) == (3, [], False)
-    assert told in ran.err
+    assert (ran.code, machine.installed(), machine.places.shim.exists(), told in ran.err) == (3, [], False, True)
     assert "secret" not in ran.err + ran.out
     log = machine.packages / LOG
     assert (says in log.read_text(), stat.S_IMODE(log.stat().st_mode)) == (True, 0o600)
@@ -266,12 +265,12 @@ def test_a_folder_that_cannot_be_written_to_is_said(machine: TauMachine) -> None
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind(machine: TauMachine) -> None:
-    machine.has_uv('head -c 1000000000 /dev/zero >"$target/half.py" || exit 1; exit 1')
-    limited = f"ulimit -f 100; exec {sys.executable} -c 'from continuity.cli import main; main()' install --yes"
+    limited = f"ulimit -f 40; exec {sys.executable} -c 'from continuity.cli import main; main()' install --yes"
     done = subprocess.run(
         ["/bin/sh", "-c", limited], env=machine.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, check=False
     )
     assert (done.returncode, machine.installed(), machine.places.shim.exists()) == (3, [], False)
+    assert b": File too large\n" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["all packages", "the folder"])
@@ -416,6 +415,15 @@ def test_uninstalling_twice_is_uninstalling_once(machine: TauMachine) -> None:
     before = files(machine.root)
     again = machine.run("uninstall", "--yes")
     assert (again.code, again.out.splitlines()[0], files(machine.root)) == (0, "there is nothing to remove", before)
+
+
+def test_what_a_failed_installation_left_goes_and_what_is_not_ours_stays(machine: TauMachine) -> None:
+    machine.has_uv("exit 1")
+    machine.run("install", "--yes")
+    assert (machine.packages / LOG).exists()
+    (machine.packages / "mine").mkdir()
+    assert machine.run("uninstall", "--yes").code == 0
+    assert [each.name for each in machine.packages.iterdir()] == ["mine"]
 
 
 def test_a_dry_run_of_uninstalling_says_what_would_go_and_removes_nothing(machine: TauMachine) -> None:

@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from continuity.cli import shim
 from continuity.cli.doctor.facts import Tau
-from continuity.cli.doctor.tau import SECONDS, Named, Surroundings, find_tau
+from continuity.cli.doctor.tau import Named, Surroundings, find_tau
 from continuity.cli.installing import folders
 from continuity.cli.installing.fetching import NotFetched, Wanted, fetch
 from continuity.cli.installing.own import Own, locked_file
 from continuity.cli.installing.plan import Plan
+
+PROOF_SECONDS = 90.0
+"""Most that Tau's Python may take to load it: the first time it compiles every library too."""
 
 
 class NotInstalledNow(Exception):
@@ -48,7 +51,7 @@ def told(done: Done) -> Iterator[str]:
         yield f"kept {done.kept}, for a Tau that may still run from it"
 
 
-def install(planned: Plan, around: Surroundings, tell: Callable[[str], None], seconds: float = SECONDS) -> Done:
+def install(planned: Plan, around: Surroundings, tell: Callable[[str], None], seconds: float = PROOF_SECONDS) -> Done:
     """Put the packages where they belong, prove that Tau's Python loads them, and only then lead Tau there.
 
     Raises:
