@@ -126,16 +126,26 @@ def _listed(items: Sequence[Open], now_ms: int) -> str:
     if not items:
         return "Nothing is pending on any branch of this session."
     unsure, unsent = sum(item.unproven for item in items), sum(item.unsent for item in items)
-    head = f"Pending: {unsure} unproven, {len(items) - unsure - unsent} not stored and waiting for you"
-    head += f", {unsent} decided and not sent yet" if unsent else ""
-    return "\n".join([head, *(line for item in items for line in _lines(item, now_ms))])
+    counts = (
+        (unsure, "unproven"),
+        (len(items) - unsure - unsent, "not stored and waiting for you"),
+        (unsent, "decided and not sent yet"),
+    )
+    head = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return "\n".join([f"Pending: {head}", *(line for item in items for line in _lines(item, now_ms))])
 
 
 def _lines(item: Open, now_ms: int) -> list[str]:
     can = (*(("probe",) if item.readable else ()), *choices(item))
     return [
-        f"  {named(item)}, branch {item.branch}: {item.status.replace('_', ' ')}, {age(now_ms - item.since_ms)} old",
+        f"  {item.short}  {item.status.replace('_', ' ')}, {age(now_ms - item.since_ms)} old",
+        f"    what     {_what(item)}, on branch {item.branch}",
+        *([f"    where    {item.file_path}"] if item.file_path else []),
         f"    why      {why(item, live=True)}",
         f"    next     {next_step(item, live=True)}",
         f"    choices  {', '.join(can) or 'none yet'}",
     ]
+
+
+def _what(item: Open) -> str:
+    return f"call of {item.tool}" if item.kind == "call" else f"{item.what} to {item.project}"

@@ -122,7 +122,7 @@ def _connection(link: MemoryLink | None) -> str:
         return "none"
     connection = link.connection
     if connection is not None:
-        return f"up: {connection.server} {connection.version}, process {connection.process.pid}"
+        return f"up: {connection.server}, process {connection.process.pid}"
     match link.status:
         case "connecting":
             return "the memory server is being started"
@@ -224,7 +224,7 @@ def _saved(stored: Capture | None, now_ms: int) -> str:
     since = [name for name, on in (("moved since", stored.moved), ("edited since", stored.edited)) if on]
     sent_ms = stored.intent.at_ms if stored.intent is not None else stored.begun_ms
     when = f"{age(now_ms - sent_ms)} ago"
-    return f"{stored.path}\n{when}; proof: {', '.join([how_known(stored), *since])}"
+    return f"{stored.path}\n{when}\nproof: {', '.join([how_known(stored), *since])}"
 
 
 def _unsettled(desk: Desk, now_ms: int) -> Iterable[Row]:

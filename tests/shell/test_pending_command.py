@@ -133,7 +133,7 @@ async def test_what_is_open_on_a_branch_that_was_left_is_listed_and_decided_ther
         await talk.prompt("a better turn")
         (item,) = talk.session.settling.items
         assert (item.branch, talk.state.branch) == (1, 2)
-        assert f"{item.short} (checkpoint to main" in ask(process, talk)
+        assert f"  {item.short}  in doubt" in ask(process, talk)
         await told(process, talk, f"abandon {item.short} the wrong turn")
         assert talk.session.settling.items == ()
         assert talk.events(CaptureResolved, branch=1)
@@ -371,7 +371,7 @@ async def test_what_is_wanted_again_and_not_sent_yet_is_listed_and_can_be_let_go
         await cut_off(process)
         await told(process, talk, f"rewrite {SHORT} unlocked it")
         shown = ask(process, talk)
-        assert "0 unproven, 0 not stored and waiting for you, 1 decided and not sent yet" in shown
+        assert shown.startswith("Pending: 1 decided and not sent yet\n")
         assert "choices  abandon" in shown
         assert "there is nothing to read" in ask(process, talk, f"probe {SHORT}")
         assert ask(process, talk, "probe").startswith("No write is open")
@@ -386,7 +386,7 @@ async def test_a_call_of_unknown_outcome_is_settled_by_a_person_alone(tmp_path: 
         process.memory.faults(write_note=["garbage"])
         await forward(process.link, talk.session.desk, write(1.0))
         (item,) = talk.session.settling.items
-        assert f"{item.short} (call of write_note)" in ask(process, talk)
+        assert "what     call of write_note, on branch 1" in ask(process, talk)
         assert "no read tells what became of it" in ask(process, talk, f"probe {item.short}")
         assert "a call is never made again" in ask(process, talk, f"rewrite {item.short}")
         assert ask(process, talk, "probe").startswith("No write is open")
@@ -407,7 +407,8 @@ async def test_a_call_in_the_journal_of_the_process_is_settled_from_any_of_its_s
         assert adhoc.settling is not None
         (item,) = adhoc.settling.items
         shown = str(pending(None, adhoc.settling, process.owner, 0, ""))
-        assert f"{item.short} (call of write_note)" in shown
+        assert f"  {item.short}  in doubt" in shown
+        assert "what     call of write_note" in shown
         unstarted = process.session(Conversation())
         assert "journal is being opened" in str(pending(unstarted.session, adhoc.settling, process.owner, 0, ""))
         assert item.short in str(pending(unstarted.session, adhoc.settling, process.owner, 0, ""))

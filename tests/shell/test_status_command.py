@@ -138,7 +138,7 @@ async def test_while_the_journal_is_being_opened_the_page_follows_with_what_is_p
         assert shown(talk.session, process.owner, lambda: talk.page) is None
         await talk.session.start("startup")
         await until(lambda: process.voice.answers, "the page")
-        assert "; proof: the server answered that it stored it" in process.voice.answers[0]
+        assert "proof: the server answered that it stored it" in process.voice.answers[0]
         assert "connection   up: Fake Memory" in process.voice.answers[0]
 
 
