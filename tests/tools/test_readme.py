@@ -98,7 +98,19 @@ def test_the_targets_it_names_are_in_the_makefile() -> None:
         assert re.search(rf"(?m)^{target}:", makefile), target
 
 
-def test_its_picture_is_drawn_without_anything_from_elsewhere() -> None:
-    picture = (ROOT / "docs" / "path.svg").read_text(encoding="utf-8")
-    assert "<title" in picture
+def test_its_pictures_are_there_are_small_and_are_told_in_words() -> None:
+    pictures = re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", README)
+    assert len(pictures) >= 4
+    for words, place in pictures:
+        assert len(words) > 40
+        assert (ROOT / place).stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("name", ["path", "pending", "status", "journal"])
+def test_its_pictures_are_drawn_without_anything_from_elsewhere(name: str) -> None:
+    picture = (ROOT / "docs" / f"{name}.svg").read_text(encoding="utf-8")
     assert re.findall(r"(?:href|url|src)\W{1,2}(?:https?:)?//", picture) == []
+
+
+def test_its_drawing_has_a_title() -> None:
+    assert "<title" in (ROOT / "docs" / "path.svg").read_text(encoding="utf-8")
