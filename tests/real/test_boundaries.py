@@ -138,7 +138,8 @@ async def test_what_is_open_is_listed_read_and_written_again_by_command(
         scene.memory.faults()
         asked = len(model.requests)
         (open_,) = one.ours.settling.items
-        assert f"{open_.short} (checkpoint to main" in pending(one)
+        assert f"{open_.short}  refused" in pending(one)
+        assert "what     checkpoint to main" in pending(one)
         assert pending(one, "probe").startswith(f"Reading now: {open_.short}")
         await one.settle()
         assert [probed.verdict for probed in recorded(one.path(), CaptureProbed)] == ["absent_open"]
