@@ -54,7 +54,7 @@ def gone(scene: FakeScenario) -> bool:
 
 
 def test_what_is_done_over_rpc_is_on_record_and_the_end_of_input_saves(tmp_path: Path, model: ScriptedModel) -> None:
-    scene = FakeScenario(tmp_path, model, exit_timeout_seconds=END_SECONDS)
+    scene = FakeScenario(tmp_path, model, exit_timeout_seconds=END_SECONDS, summary_chunk_chars=50_000)
     with scene.tau() as tau:
         with model.holding("agent"):
             asked = len(model.requests_for("agent"))
