@@ -154,7 +154,7 @@ def test_print_mode_shows_the_page_of_what_is_proven_and_what_memory_cost(scene:
     ran = tau_print(scene.home, "/bm-status", "--session", left.session_id)
     assert ran.returncode == 0
     assert "[extension:info] Continuity: " in ran.stderr
-    assert "; proof: " in ran.stderr
+    assert "proof: " in ran.stderr, ran.stderr
     assert "2 model calls of memory's own in this session; " in ran.stderr
     assert "is being opened" not in ran.stderr
 
