@@ -116,6 +116,19 @@ def test_a_checkout_is_led_to_as_it_is(machine: TauMachine) -> None:
     assert machine.run("install", "--editable").out == f"{machine.places.shim} is up to date\n"
 
 
+def test_a_tau_whose_own_environment_holds_this_program_is_led_to_it_as_it_is(machine: TauMachine) -> None:
+    machine.has_tau(has=ROOT)
+    assert machine.run("install", "--yes").code == 0
+    assert (machine.leads_to(), machine.installed(), machine.installers) == (ROOT, [], [])
+    assert machine.run("install").out == f"{machine.places.shim} is up to date\n"
+
+
+def test_a_tau_whose_own_environment_holds_another_copy_is_not_led_there(machine: TauMachine) -> None:
+    machine.has_tau(has=machine.root)
+    assert machine.run("install", "--yes").code == 0
+    assert machine.leads_to() == the_installation(machine)
+
+
 # -- which Tau -----------------------------------------------------------------------
 
 
@@ -249,7 +262,7 @@ def test_a_checkout_whose_libraries_are_missing_is_not_led_to(machine: TauMachin
 def test_a_second_installation_at_the_same_time_is_told_and_does_nothing(machine: TauMachine) -> None:
     machine.packages.mkdir(parents=True)
     with (machine.packages / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_SH)  # which only one that wants it for itself alone cannot share
         ran = machine.run("install", "--yes")
     assert (ran.code, machine.installed(), machine.installers) == (3, [], [])
     assert "another installation is at work" in ran.err

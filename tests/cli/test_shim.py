@@ -230,6 +230,12 @@ def test_an_earlier_installation_that_this_process_runs_from_goes_on(tmp_path: P
     assert loaded(shim, host=f"{running_from(old)}\n{after}") == ([], [str(tmp_path / "all" / f"{this_tag()}-new")])
 
 
+def test_an_earlier_installation_that_nothing_runs_from_is_refused(tmp_path: Path) -> None:
+    old = packages(tmp_path / "all" / f"{this_tag()}-old", *PACKAGES)
+    shim = shim_for(packages(tmp_path / "all" / f"{this_tag()}-new", *PACKAGES), tmp_path)
+    assert "packages of the same name come before it" in told(shim, path=str(old))
+
+
 def test_packages_that_this_process_runs_from_elsewhere_are_no_earlier_installation(tmp_path: Path) -> None:
     other = packages(tmp_path / "other", *PACKAGES)
     shim = shim_for(packages(tmp_path / "all" / f"{this_tag()}-new", *PACKAGES), tmp_path)

@@ -27,7 +27,7 @@ if [ -n "$4" ]; then
     fi
 fi
 {before_proof}
-echo '{{"python":[3,13,0],"tau":"{version}","level":"B","tag":"{tag}","instead":{instead},"loading":'"$loading"'}}'
+echo '{{"python":[3,13,0],"tau":"{version}","level":"B","tag":"{tag}","instead":{instead},"has":{has},"loading":'"$loading"'}}'
 """
 """A checkout has its libraries elsewhere; an installation has them with it."""
 
@@ -94,11 +94,11 @@ class TauMachine(NamedTuple):
 
     def has_tau(
         self, *, tag: str = TAG, version: str = "0.4.8", loading: str = "", instead: tuple[str, ...] = (),
-        pip: int = 1, before_proof: str = "",
+        pip: int = 1, before_proof: str = "", has: Path | None = None,
     ) -> None:  # fmt: skip
         text = PYTHON.format(
             tag=tag, version=version, loading=json.dumps(loading), instead=json.dumps(instead), pip=pip,
-            before_proof=before_proof,
+            before_proof=before_proof, has=json.dumps(str(has)) if has is not None else "null",
         )  # fmt: skip
         program(self.python, text)
         program(self.tau, f"#!{self.python}\nimport tau\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from continuity.cli.shim import Lead, source
+from continuity.cli.shim import Lead, lead_at, source
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tau_home import TauHome, make_tau_home
 from tests.fakes.tau_machine import program
@@ -71,11 +71,12 @@ def test_what_is_installed_is_loaded_by_the_tau_it_was_installed_for(home: TauHo
     assert "not loaded" not in said
 
 
-def test_a_tau_that_has_a_checkout_installed_is_not_led_past_it(home: TauHome) -> None:
+def test_a_tau_whose_own_environment_holds_this_checkout_is_led_to_it_as_it_is(home: TauHome) -> None:
     done = continuity(home, "install", "--yes", "--python", sys.executable)
-    assert (done.returncode, (home.home / "extensions").exists()) == (3, False)
-    assert "packages of the same name come before it: continuity (" in done.stderr
-    assert "--editable" in done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    shim = home.home / "extensions" / "continuity" / "extension.py"
+    assert lead_at(shim) == Lead(ROOT, None, str(Path(sys.executable).parent / "continuity"), named=True)
+    assert not home.state.exists()
 
 
 def test_a_tau_that_cannot_load_us_says_so_and_works_on(home: TauHome, model: ScriptedModel, tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ class Tau(NamedTuple):
     """The kind of Python, as the extension's file names it."""
     instead: tuple[str, ...] = ()
     """Libraries that Tau brings in another version than we do; Tau's are used."""
+    has: str | None = None
+    """The folder whence that Python would import a package of our name by itself, with nothing added to its path."""
 
 
 class Shim(NamedTuple):

@@ -33,7 +33,8 @@ _THROUGH_SH = re.compile(r"""(?m)^'''exec' (?:"([^"\n]+)"|'([^'\n]+)'|(\S+)) "\$
 _QUESTION = f"""\
 import json, os, sys
 sys.path[:] = [each for each in sys.path if each]
-told = {{"python": list(sys.version_info[:3]), "tag": None, "tau": None, "level": None, "loading": None, "instead": []}}
+told = dict.fromkeys(("tag", "tau", "level", "loading", "has"))
+told.update(python=list(sys.version_info[:3]), instead=[])
 {TAG_OF}
 try:
     from importlib import metadata
@@ -60,6 +61,11 @@ def instead(folder):
         if metadata.version(name) != ours.version:
             yield "{{}} {{}} and not {{}}".format(name, metadata.version(name), ours.version)
 try:
+    from importlib.util import find_spec
+    told["has"] = os.path.dirname(os.path.dirname(os.path.realpath(find_spec("continuity").origin)))
+except Exception:
+    pass
+try:
     told["tag"] = _tag()
     if sys.argv[1]:
         shim = {{"__name__": "tau_extension_continuity"}}
@@ -85,6 +91,7 @@ class _Said(msgspec.Struct):
     loading: str | None
     tag: str | None = None
     instead: tuple[str, ...] = ()
+    has: str | None = None
 
 
 class Surroundings(NamedTuple):
@@ -161,7 +168,7 @@ def _told(tau: Tau, source: str, around: Surroundings, seconds: float) -> Tau:
         return tau._replace(silence="garbled")
     python = Python(answer.python, tau.interpreter or "")
     tau = tau._replace(version=answer.tau, level=answer.level, loading=answer.loading)
-    return tau._replace(python=python, tag=answer.tag, instead=answer.instead)
+    return tau._replace(python=python, tag=answer.tag, instead=answer.instead, has=answer.has)
 
 
 def _ran(command: list[str], env: Mapping[str, str], seconds: float) -> bytes:

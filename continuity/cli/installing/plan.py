@@ -66,13 +66,15 @@ def plan(places: Places, packages: Path, around: Surroundings, wish: Wish, secon
         OSError: Something that is there cannot be read.
     """
     before = shim.lead_at(places.shim)
-    tried = before is not None and (wish.editable or not inside(before.folder, around.checkout))
+    chosen = wish.editable or wish.named is not None
+    tried = before is not None and (chosen or not inside(before.folder, around.checkout))
     now = places.shim.read_text(encoding="utf-8") if tried else ""
     tau = find_tau(around, now, seconds, wish.named)
     if tau.python is None or tau.tag is None or of_tau(tau).result == "fail":
         found = of_tau(tau)
         raise NoTau(found.found, found.remedy or "--tau or --python names another")
-    had = None if wish.editable else own(packages)
+    # A copy would come after what Tau's own environment holds. If that is this very program, Tau is led to it as it is.
+    had = None if wish.editable or tau.has == str(packages) else own(packages)
     lead = shim.Lead(
         folder=packages if had is None else places.packages / f"{tau.tag}-{had.digest}",
         tag=None if had is None else tau.tag,
