@@ -15,7 +15,6 @@ from tests.fakes.lived import lived
 from tests.fakes.scenario import until
 from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
-from tests.fakes.tau_process import TauProcess
 from tests.real.test_boundaries import child_session
 from tests.shell.rig import names, recorded
 
