@@ -38,6 +38,8 @@ class Start(NamedTuple):
     """The prompt was on the screen."""
     key: float
     """A key that was pressed at that moment was on the screen too."""
+    processor: float
+    """What Tau's process had used of its processors by then; others on the machine disturb it less."""
 
 
 def start(home: TauHome) -> Start:
@@ -64,7 +66,9 @@ def start(home: TauHome) -> Start:
         screen = _Screen(ours)
         prompt = screen.until(PROMPT) - began
         os.write(ours, KEY.encode())
-        return Start(prompt, screen.until(KEY) - began)
+        key = screen.until(KEY) - began
+        used = psutil.Process(child.pid).cpu_times()
+        return Start(prompt, key, used.user + used.system)
     finally:
         end(child)
         os.close(ours)
