@@ -39,6 +39,7 @@ ANSWERS, GREETS_NOT, CALLS_NOT = "answers", "never greets", "greets, then never 
 SERVERS = (ANSWERS, GREETS_NOT, CALLS_NOT)
 READS = ("search_notes", "read_note", "build_context", "recent_activity", "list_memory_projects", "write_note")
 _UP_SECONDS = 60.0
+_SAVED_SECONDS = 10.0
 _LONG = "what a tool put out, " * 60
 _ROUNDS = 10
 """Calls of tools between a prompt and its answer."""
@@ -103,7 +104,7 @@ async def measure(case: Case, root: Path, model: str, turns: int, watch: Stopwat
     """Live through the turns of one case."""
     memory = FakeMemory(root / "server")
     command, args = memory.command
-    settings: dict[str, Json] = {"command": command, "args": [*args], "project": "main"}
+    settings: dict[str, Json] = {"command": command, "args": [*args], "project": "main", "cadence": "every"}
     home = make_tau_home(root, model, settings=settings, context_window=1_000_000_000)
     os.environ.update(home.environment())  # Tau runs in this process, and in this folder
     os.chdir(home.cwd)
@@ -117,8 +118,9 @@ async def measure(case: Case, root: Path, model: str, turns: int, watch: Stopwat
             assert await link.up(_UP_SECONDS)
         if case.server == CALLS_NOT:
             memory.faults(**{name: ["silent"] for name in READS})
-        first = await _turn(live, watch, "the first prompt")
-        done = [await _turn(live, watch, f"prompt {number}") for number in range(turns)]
+        saved = _SAVED_SECONDS if case.server == ANSWERS else 0.0
+        first = await _turn(live, watch, "the first prompt", saved)
+        done = [await _turn(live, watch, f"prompt {number}", saved) for number in range(turns)]
         watch.spent = Spent()  # what comes is the end of the session
     return Measured(case, first, done)
 
@@ -132,13 +134,15 @@ async def _warm(home: TauHome) -> None:
         await live.prompt("warm")
 
 
-async def _turn(live: LiveSession, watch: Stopwatch, text: str) -> Spent:
-    """One prompt, its answer, and whatever of ours it set off, until that rests too."""
+async def _turn(live: LiveSession, watch: Stopwatch, text: str, saved: float) -> Spent:
+    """One prompt, its answer, and what its boundaries set off; with `saved` seconds for its save, if there can be one."""
     watch.spent = spent = Spent()
     began = time.perf_counter()
     await live.prompt(text)
     spent.turn = time.perf_counter() - began
     await resident().owner.drain(1.0)
+    for one in resident().sessions.values():
+        await one.runner.drained(saved)
     return spent
 
 
