@@ -17,7 +17,8 @@ from tests.replay.kit import run
 ROOT = Path(__file__).parents[2]
 COMMANDS = (("log",), ("state", "--json"), ("audit",), ("unproven",), ("export",))
 HELP = (("--help",), ("log", "--help"), ("audit", "--rules"))
-CALL = f"exec {sys.executable} -c 'from continuity.cli import main; main()' \"$@\" "
+SURROUNDED = f"PATH='{Path(sys.executable).parent}':$PATH PYTHONPATH='{ROOT}'"
+CALL = f"{SURROUNDED} exec {sys.executable} -c 'from continuity.cli import main; main()' \"$@\" "
 
 
 @pytest.fixture
@@ -25,10 +26,12 @@ def path(tmp_path: Path) -> Path:
     return recorded(tmp_path / "a.journal", *SAVED)
 
 
-def ran(redirection: str, *words: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """Run a command as a shell does that was given `redirection`."""
+def ran(
+    redirection: str, *words: str, stdout: int = subprocess.PIPE, cwd: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as a shell does that was given `redirection`, on a machine that has Tau."""
     shell = ["/bin/sh", "-c", CALL + redirection, "sh", *words]
-    return subprocess.run(shell, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+    return subprocess.run(shell, cwd=cwd, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
 
 
 def into_a_closed_pipe(*words: str) -> subprocess.CompletedProcess[str]:
@@ -95,5 +98,5 @@ def test_a_name_with_a_line_end_in_it_says_no_line_of_its_own(tmp_path: Path, wo
 def test_a_closed_stdin_is_said_in_words(tmp_path: Path) -> None:
     done = ran("<&-", "import", "-", "-o", str(tmp_path / "a.journal"))
     assert (done.returncode, done.stderr.splitlines()[0]) == (3, "error: standard input is closed")
-    assert ran("<&-", "install", "--dry-run").returncode == 0
-    assert ran("<&-", "install").returncode == 2
+    assert ran("<&-", "install", "--dry-run", cwd=tmp_path).returncode == 0
+    assert ran("<&-", "install", cwd=tmp_path).returncode == 2

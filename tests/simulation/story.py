@@ -97,10 +97,10 @@ class Story:
         )
         self._numbers = 0
 
-    async def play(self) -> None:
+    async def play(self, acts: int) -> None:
         """Act by act; then calm."""
         await self.begin()
-        for _ in range(ACTS):
+        for _ in range(acts):
             if self.world.broken:
                 return
             while not self.alive:
@@ -568,7 +568,7 @@ _ACTS: tuple[Act, ...] = tuple(_CHANCES)
 _WEIGHTS = tuple(_CHANCES.values())
 
 
-def play(seed: int, mixture: Mixture | None = None) -> Played:
+def play(seed: int, mixture: Mixture | None = None, acts: int = ACTS) -> Played:
     """Play one seed from an empty folder, and report."""
     folder = Path(tempfile.mkdtemp(prefix="continuity-simulation-", dir=fast_folder()))
     world = World(seed, folder, mixture)
@@ -578,7 +578,7 @@ def play(seed: int, mixture: Mixture | None = None) -> Played:
         story.append(Story(world))
         with staged(world, story[0].kernel, story[0].memory, story[0].disk):
             try:
-                await story[0].play()
+                await story[0].play(acts)
             except loop.Stuck as error:
                 world.fail(str(error))
             finally:

@@ -16,7 +16,7 @@ def test_there_are_at_least_ten_of_them_and_each_breaks_something_else() -> None
 
 @pytest.mark.parametrize("bug", SOON, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_noticed(bug: Bug) -> None:
-    assert noticed(bug) is not None, f"{bug.name}: {bug.within} seeds saw nothing of it"
+    assert noticed(bug) is not None, f"{bug.name}: {bug.within} seeds from {bug.since} on saw nothing of it"
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
