@@ -65,7 +65,8 @@ def inside(found: Path, checkout: Path | None) -> bool:
     if checkout is None:
         return False
     root = checkout.resolve()
-    return any(path.is_relative_to(folder) for path in (found, found.resolve()) for folder in (checkout, root))
+    ways = (found, found.resolve(), found.parent.resolve())  # a link of the checkout's that is reached through another
+    return any(path.is_relative_to(folder) for path in ways for folder in (checkout, root))
 
 
 def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from itertools import takewhile
 from pathlib import Path
 
 import anyio
@@ -35,8 +37,20 @@ def server_spec(
 
 
 def checkout_at(cwd: Path, home: Path) -> Path | None:
-    """Return the folder inside which nothing is run: `cwd`, but not the home folder or one above, where commands live."""
-    return None if home.is_relative_to(cwd) else cwd
+    """Return the folder inside which nothing is run: the outermost repository around `cwd`, or else `cwd` itself.
+
+    The home folder and those above are none, where commands live; a home that is a repository makes nothing foreign.
+    Git is not asked: there is a `.git`, be it a folder or a file.
+    """
+    homes = (home, home.resolve())
+    if any(each.is_relative_to(folder) for each in homes for folder in (cwd, cwd.resolve())):
+        return None
+    for way in (cwd, cwd.resolve()):
+        foreign = takewhile(lambda folder: not any(each.is_relative_to(folder) for each in homes), way.parents[:-1])
+        repositories = [folder for folder in (way, *foreign) if os.path.lexists(folder / ".git")]
+        if repositories:
+            return repositories[-1]
+    return cwd
 
 
 def keep_inventory(places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:

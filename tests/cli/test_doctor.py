@@ -403,6 +403,8 @@ def test_a_python_of_tau_that_hangs_is_ended_with_its_children(machine: Machine)
         ("#!/bin/sh\n'''exec' {python} \"$0\" \"$@\"\n' '''\n", True),
         ("#!/bin/sh\nexec {python}\n", False),
         ("#!python\n", False),
+        ("#!/bin/bash\n", False),
+        ("#!/usr/bin/env bash\n", False),
         ("\x7fELF\n", False),
         ("", False),
     ],
@@ -417,8 +419,14 @@ def test_the_python_of_a_script_is_the_one_its_first_lines_name(machine: Machine
             interpreter_of(script, around)
 
 
-def test_nothing_in_the_checkout_is_run_or_steers_what_is_run(machine: Machine) -> None:
+@pytest.mark.parametrize("below", [".", "sub/folder"])
+def test_nothing_in_the_checkout_is_run_or_steers_what_is_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
     trap = machine.root / "trap"
+    (machine.work / ".git").mkdir()
+    (machine.work / below).mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(machine.work / below)
     for name in ("tau", "bm", "python", "uv", "git"):
         program(machine.work / name, f": > {trap}")
     for name in ("json", "sitecustomize", "usercustomize", "tau_coding", "continuity", "journal"):

@@ -159,8 +159,12 @@ def test_a_python_without_tau_is_refused(machine: TauMachine) -> None:
     assert f"{other} leads to no working Tau" in ran.err
 
 
-def test_no_tau_and_no_uv_of_the_checkout_is_run(machine: TauMachine, tmp_path: Path) -> None:
+def test_no_tau_and_no_uv_of_the_checkout_is_run(
+    machine: TauMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "work" / ".git").mkdir()
+    (tmp_path / "work" / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "work" / "sub")
     for name in ("tau", "uv"):
         program(tmp_path / "work" / name, f"#!/bin/sh\ntouch {tmp_path / 'run'}\n")
     ran = machine.run("install", "--yes", PATH=f"{tmp_path / 'work'}:{machine.environ['PATH']}")

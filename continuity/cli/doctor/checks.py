@@ -81,7 +81,7 @@ def _no_tau(found: Tau) -> Check:
 
 _ELSEWHERE = "run this from another folder, or put one outside it on PATH"
 _SILENCE = {
-    "unnamed": ("names no Python in its first line", "see what it is; uv tool install tau-ai makes one that does"),
+    "unnamed": ("names no Python in its first line", "continuity install --python PATH, with the Python that runs it"),
     "inside-checkout": ("names a Python inside the folder you stand in, whence nothing is run", _ELSEWHERE),
     "unstartable": ("names a Python that cannot be started", "uv tool install --force tau-ai"),
     "timeout": ("names a Python that did not answer in time", "try again; `tau --version` shows whether Tau starts"),

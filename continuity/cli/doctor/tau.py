@@ -30,6 +30,9 @@ _NAMED = re.compile(r"#!\s*(/\S+)")
 _THROUGH_SH = re.compile(r"""(?m)^'''exec' (?:"([^"\n]+)"|'([^'\n]+)'|(\S+)) "\$0" "\$@"$""")
 """How installers write a first line that would be too long, or whose path has a space."""
 
+_PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?")
+"""Whatever else a first line names is not asked: a shell would run the question as a script of its own."""
+
 _QUESTION = f"""\
 import json, os, sys
 sys.path[:] = [each for each in sys.path if each]
@@ -135,7 +138,7 @@ def interpreter_of(script: Path, around: Surroundings) -> str:
     """Return the absolute path of the Python that `script` is run with.
 
     Raises:
-        CommandRefused: Its first lines name none, or one inside the checkout.
+        CommandRefused: Its first lines name none that is called like one, or one inside the checkout.
     """
     try:
         with script.open("rb") as file:
@@ -150,6 +153,8 @@ def interpreter_of(script: Path, around: Surroundings) -> str:
     if found is None or (found is direct and first.startswith("#!/bin/sh")):
         raise CommandRefused("", "not-found")
     named = next(group for group in found.groups() if group is not None)
+    if _PYTHON.fullmatch(Path(named).name) is None:
+        raise CommandRefused("", "not-found")
     return resolve_command(named, around.environ.get("PATH", ""), around.checkout)
 
 
