@@ -75,7 +75,7 @@ class MemoryLink:
         self._retired = anyio.CancelScope()
         self._listeners: list[Callable[[], None]] = []
         self._status: LinkStatus = "idle"
-        self.error: str | None = None
+        self._error: str | None = None
         """Why it is down, in one of our own words."""
         self._connection: MemoryConnection | None = None
         self.inventory: Inventory | None = None
@@ -128,6 +128,11 @@ class MemoryLink:
     def status(self) -> LinkStatus:
         """What is true now; a server that stopped listening is not up, though its end may not be seen yet."""
         return "idle" if self._status == "up" and self.connection is None else self._status
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no server, as a code; None while one is up, is being started, or was never wanted."""
+        return "lost" if self.status == "idle" and self._status == "up" else self._error
 
     @property
     def coming(self) -> bool:
@@ -285,7 +290,7 @@ class MemoryLink:
             self._keep(self.inventory)
 
     def _become(self, status: LinkStatus, error: str | None) -> None:
-        self._status, self.error = status, error
+        self._status, self._error = status, error
         if status != "up":
             self._connection = None
         self._changed.set()

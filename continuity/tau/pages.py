@@ -18,8 +18,8 @@ from continuity.state import Capture, Evidence
 AT_ONCE_SECONDS = 0.3
 """How long a command may hold the host, which is less than a person notices."""
 
-SCREEN_WIDTH = 64
-"""Columns of the box in which the host shows what a command answers, beside its scroll bar, however wide the terminal is."""
+SCREEN_WIDTH = 60
+"""Columns of the host's box for what a command answers, beside its scroll bar, in a terminal of 80; wider ones add few."""
 
 _HERE = "\ue000"
 """Stands, while a line is folded, where a word may be broken; nothing that is shown has it."""
@@ -65,13 +65,22 @@ def _folded(line: str, width: int) -> list[str]:
     hung = before if len(before) <= width // 2 else ""
     under = " " * len(hung) if hung.strip() else f"{hung}  "
     words = (_breakable(word, width - len(under)) for word in line[len(hung) :].split(" "))
-    pieces = textwrap.wrap(" ".join(words), width, initial_indent=hung, subsequent_indent=under, break_on_hyphens=False)
-    return [piece.replace(f"{_HERE} ", "").replace(_HERE, "") for piece in pieces]
+    folded = textwrap.TextWrapper(width, hung, under, break_on_hyphens=False, break_long_words=False)
+    pieces = (piece.replace(f"{_HERE} ", "").replace(_HERE, "") for piece in folded.wrap(" ".join(words)))
+    return [part for number, piece in enumerate(pieces) for part in _alone(piece, hung if number == 0 else "", width)]
 
 
 def _breakable(word: str, room: int) -> str:
     """A path that is too long for a line is broken after a folder, not within a name."""
     return word if len(word) <= room else word.replace("/", f"/{_HERE} ").removesuffix(f"{_HERE} ")
+
+
+def _alone(piece: str, label: str, width: int) -> list[str]:
+    """A name that is too long for its column stays in one piece: on a line of its own, further to the left."""
+    if len(piece) <= width:
+        return [piece]
+    name = piece[len(label) :].strip()
+    return [*([label.rstrip()] if label.strip() else []), f"{'':{max(0, width - len(name))}}{name}"]
 
 
 _EVIDENCE: Mapping[Evidence, str] = MappingProxyType(

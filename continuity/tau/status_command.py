@@ -18,6 +18,7 @@ from continuity.shell.session import Session
 from continuity.spent import told as cost
 from continuity.state import OWED, PENDING, Capture, State
 from continuity.tau.pages import how_known
+from continuity.unstored import unstored
 
 USAGE = "/bm-status"
 DESCRIPTION = "Where memory goes, and what of it is proven"
@@ -99,7 +100,8 @@ def _verdict(session: Session | None, trouble: str | None) -> str:
 
 
 def _how_saved(session: Session, desk: Desk) -> str:
-    states = desk.ledger.states.values() if desk.ledger is not None else ()
+    """What is true of all branches: one that was left goes on being saved."""
+    states = tuple(desk.ledger.states.values()) if desk.ledger is not None else ()
     captures, state = [capture for each in states for capture in each.captures], session.state
     unproven = sum(capture.status in PENDING for capture in captures)
     if unproven:
@@ -110,11 +112,15 @@ def _how_saved(session: Session, desk: Desk) -> str:
         return "something is not stored and waits for you: /bm-pending"
     if any(capture.status == "ready" or capture.failures for capture in captures):
         return "something is not stored yet"
+    if unstored(states, live=True) is not None:
+        return "saving"
     if not desk.settings.capture_knowledge:
         return "saves only when asked, for `capture_knowledge` is off"
     if state.gathered.characters:
         return "the newest is not saved yet; /bm-checkpoint saves now"
-    return "all is saved" if state.drained else "saving"
+    if any(each.gathered.tip is not None for each in states):
+        return "something that was said on another branch is not saved yet"
+    return "all is saved" if all(each.drained for each in states) else "saving"
 
 
 def _connection(link: MemoryLink | None) -> str:
@@ -228,9 +234,9 @@ def _saved(stored: Capture | None, now_ms: int) -> str:
 
 
 def _unsettled(desk: Desk, now_ms: int) -> Iterable[Row]:
-    """What is made and not known to be stored, on whatever branch; one that is only begun is under way, or failed."""
+    """What is not known to be stored, on whatever branch: first what nobody is sure of."""
     states = desk.ledger.states.values() if desk.ledger is not None else ()
-    found = [c for state in states for c in state.captures if c.status != "begun" or c.failures]
+    found = [capture for state in states for capture in state.captures]
     for capture in sorted(found, key=lambda c: c.status not in PENDING):
         yield "unproven" if capture.status in PENDING else "not saved", _how_far(capture, now_ms)
 
@@ -238,12 +244,13 @@ def _unsettled(desk: Desk, now_ms: int) -> Iterable[Row]:
 def _how_far(capture: Capture, now_ms: int) -> str:
     since = capture.intent.at_ms if capture.intent else capture.begun_ms
     name = capture.path or f"{capture.kind} {capture.capture_id[:12]}"
-    unsent = {"begun": "not made yet and will be tried again", "ready": "ready and waits for memory"}
+    begun = "not made yet and will be tried again" if capture.failures else "being made"
+    unsent = {"begun": begun, "ready": "ready and waits for memory"}
     status = unsent.get(capture.status) or capture.status.replace("_", " ")
     code = f" ({capture.code})" if capture.code else ""
     times = "once" if capture.probes == 1 else f"{capture.probes} times"
     read = f", read {times}" if capture.status in PENDING and capture.probes else ""
-    remedy = "; /bm-checkpoint tries now" if capture.status == "begun" else ""
+    remedy = "; /bm-checkpoint tries now" if capture.status == "begun" and capture.failures else ""
     return f"{name} is {status}{code}, for {age(now_ms - since)}{read}{remedy}"
 
 

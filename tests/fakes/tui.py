@@ -28,6 +28,8 @@ class Person:
         self.app = app
         self.told = told
         """Every notice, oldest first."""
+        self.room = 0
+        """Columns that the newest page had for its text."""
         self._pilot = pilot
 
     async def enter(self, text: str) -> None:
@@ -46,7 +48,10 @@ class Person:
     async def page(self) -> str:
         """Read the page that a command opened, and close it."""
         await self.sees(tui.CommandOutputScreen)
-        shown = str(self.app.screen.query_one("#command-output-body", Static).content)
+        body = self.app.screen.query_one("#command-output-body", Static)
+        shown = str(body.content)
+        await until(lambda: body.content_size.width, "the page's layout")
+        self.room = body.content_size.width
         await self.press("escape")
         return shown
 

@@ -12,6 +12,7 @@ import anyio
 import pytest
 from tau_coding.tui.app import TreePickerScreen
 
+from continuity.tau.pages import SCREEN_WIDTH
 from continuity.tau.resident import resident
 from journal.events import Event, SynthesisFailed, SynthesisFinished, WorkSettled
 from journal.reader import open_reader
@@ -34,6 +35,8 @@ class Seen:
     """What one person saw, and what was there when they had gone."""
 
     status: str = ""
+    room: int = 0
+    """Columns that this page had beside Tau's scroll bar."""
     told: Sequence[str] = ()
     said_after: str = ""
     """What was written once the screen had given the terminal back."""
@@ -73,7 +76,7 @@ class Afternoon:
         await person.hears("Checkpoint saved")
         await self.prompt("go on")
         await person.enter("/bm-status")
-        self.seen.status = await person.page()
+        self.seen.status, self.seen.room = await person.page(), person.room
         await self.elsewhere()
         self.seen.told, self.seen.restarts = tuple(person.told), len(self.scene.log("start")) - servers
         self.leaves_at = time.monotonic()
@@ -166,6 +169,11 @@ def test_the_status_page_names_the_save_that_is_proven(seen: Seen) -> None:
     saved = [SAVED.findall(notice) for notice in seen.told]
     (shown,) = NOTE.findall(seen.status)
     assert [shown] in saved
+
+
+def test_beside_the_scroll_bar_of_a_usual_terminal_no_line_of_a_page_is_folded_again(seen: Seen) -> None:
+    assert seen.room == SCREEN_WIDTH
+    assert max(map(len, seen.status.splitlines())) <= seen.room
 
 
 def test_a_checkpoint_by_command_is_acknowledged_and_then_proven(seen: Seen) -> None:

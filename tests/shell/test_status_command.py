@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from continuity.spent import Spent
@@ -72,6 +73,23 @@ async def test_a_model_that_failed_leaves_something_that_is_not_stored_yet(tmp_p
         assert line(talk, "cost").startswith("1 model call of memory's own in this session, 1 without an answer of use")
 
 
+async def test_while_the_branch_that_was_left_is_being_saved_not_all_is_saved(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        kept = await talk.saved("one")
+        process.mind.gate = anyio.Event()
+        await talk.turn("a wrong turn")
+        await until(lambda: len(process.mind.asked) == 2, "the model")
+        talk.conversation.go_to(kept)
+        await talk.prompt("a better turn")
+        assert (talk.state.branch, talk.state.drained) == (2, True)
+        assert head(talk) == "Continuity: saving"
+        assert "is being made, for less than a minute" in line(talk, "not saved")
+        process.mind.gate.set()
+        await talk.settle()
+        assert head(talk) == "Continuity: all is saved"
+
+
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
@@ -117,7 +135,7 @@ async def test_a_server_that_is_gone_is_not_called_up(tmp_path: Path) -> None:
         await talk.saved("one")
         assert line(talk, "connection").startswith("up: Fake Memory")
         await crash(process)
-        assert not line(talk, "connection").startswith("up")
+        assert line(talk, "connection").startswith(("lost; none now", "the memory server is being started"))
 
 
 async def test_what_is_down_says_why_and_what_helps(tmp_path: Path) -> None:

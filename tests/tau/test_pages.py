@@ -44,6 +44,11 @@ def test_what_failed_is_raised_by_whoever_asks_for_it() -> None:
             "  note  folder/of/notes/and-a-very-long-name.md x",
             ["  note  folder/of/notes/", "        and-a-very-long-name.md x"],
         ),
+        (
+            "  note  notes/a-name-that-its-column-has-no-room-for.md",
+            ["  note  notes/", "a-name-that-its-column-has-no-room-for.md"],
+        ),
+        ("  note  one-name-that-fits-a-line-alone.md", ["  note", "  one-name-that-fits-a-line-alone.md"]),
     ],
 )
 def test_what_is_too_wide_goes_on_under_the_text_of_its_line(line: str, folded: list[str]) -> None:
