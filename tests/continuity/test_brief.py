@@ -5,7 +5,7 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
@@ -105,12 +105,13 @@ def test_a_brief_never_exceeds_its_bound(items: list[Item], limit: int, placemen
     assert brief.cut == any(use != "used" for use in uses(brief))
 
 
-@pytest.mark.parametrize("limit", [100, 1000, 12000, 50000])
+@pytest.mark.parametrize("limit", [1000, 50000])
 def test_a_thousand_candidates_stay_within_the_bound(limit: int) -> None:
     items = [item(SECTIONS[n % len(SECTIONS)], f"note {n} " * (n % 90), f"n/{n}.md") for n in range(1000)]
     assert len(render_brief(items, limit).text) <= limit
 
 
+@settings(max_examples=40)
 @given(CANDIDATES)
 def test_no_text_is_lost_without_a_word(items: list[Item]) -> None:
     brief = render_brief(items, 3000)
@@ -246,6 +247,7 @@ def test_nothing_else_has_room_before_what_is_needed_to_go_on_is_whole(
         assert [path for path, use in used.items() if use != "used" and not path.startswith(further)] == []
 
 
+@settings(max_examples=50)
 @given(st.data(), st.integers(100, 50_000), st.integers(1, 600))
 def test_what_gives_way_in_a_small_brief_is_the_last_first(data: st.DataObject, limit: int, size: int) -> None:
     items = [item("checkpoint", handoff(size)), *data.draw(stood("tasks")), *data.draw(stood("decisions"))]

@@ -60,20 +60,20 @@ UNITS = [
 
 
 def _seconds(text: str) -> float:
-    best = float("inf")
-    for _ in range(3):
-        begun = process_time()
-        withhold([PublicMessage(EntryId("e"), "user", mask(text).text, 0)])
-        best = min(best, process_time() - begun)
-    return best
+    begun = process_time()
+    withhold([PublicMessage(EntryId("e"), "user", mask(text).text, 0)])
+    return process_time() - begun
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_four_times_the_text_costs_about_four_times_as_much(unit: str) -> None:
-    small, large = (unit * (size // len(unit)) for size in (25_000, 100_000))
-    assert _seconds(large) < 10 * max(_seconds(small), 0.004)
+    """A pause of the machine in the middle of it is no cost of ours, so it may be tried again."""
+    small, large = (unit * (size // len(unit)) for size in (12_000, 48_000))
+    bound = 10 * max(min(_seconds(small) for _ in range(2)), 0.002)
+    assert any(_seconds(large) < bound for _ in range(3))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", ["password=", 'token="', "eyJ", "-----BEGIN PRIVATE KEY-----"])
 def test_a_message_of_a_million_characters_is_masked(unit: str) -> None:
     assert mask(unit * (1_000_000 // len(unit))).text
