@@ -16,15 +16,22 @@ class Beside(NamedTuple):
     path: PurePath
     from_project: bool
     """Whether the folder one works in brought it; Tau runs such a one only where the person trusts that folder."""
-    tools: frozenset[str]
+    tools: frozenset[str] = frozenset()
     """What it offers to the agent, if it was set up already."""
-    mirrors: bool
+    dropped: frozenset[str] = frozenset()
+    """What it would offer, had no other extension tools of these names: the host keeps the first of a name."""
+    mirrors: bool = False
     """Whether its code names the entries in which receipts are mirrored: it saves by the contract that we keep to."""
 
 
 def rivals(others: Iterable[Beside]) -> tuple[Beside, ...]:
     """Return those that would save and recall the same sessions. What a file is called is no reason."""
-    return tuple(other for other in others if other.mirrors or WRITES in other.tools)
+    return tuple(other for other in others if other.mirrors or WRITES in other.tools | other.dropped)
+
+
+def lent(found: Iterable[Beside]) -> frozenset[str]:
+    """Return the tools that stay ours to answer for: without them the agent had none of these names."""
+    return frozenset[str]().union(*(other.dropped for other in found))
 
 
 def stands_down(found: Sequence[Beside], ours: PurePath | None) -> str:

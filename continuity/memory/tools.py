@@ -226,6 +226,15 @@ def cancelled_reply(spec: ToolSpec, ticket: Ticket) -> ToolReply:
     return _error_reply(text, {"code": "cancelled", "sent": ticket.sent})
 
 
+def unserved_reply(spec: ToolSpec) -> ToolReply:
+    """Say that another extension answers for memory here."""
+    text = (
+        f"{spec.original} was not sent: another extension brings Basic Memory here, and its tools are to be used. "
+        "Nothing was changed."
+    )
+    return _error_reply(text, {"code": "stands-down", "sent": False})
+
+
 def _error_reply(text: str, details: Mapping[str, object]) -> ToolReply:
     return ToolReply(blocks=(TextBlock(text),), is_error=True, details=details)
 

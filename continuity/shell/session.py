@@ -80,12 +80,12 @@ class Session:
             self._begun.set()
 
     async def _start(self, reason: OpenReason) -> None:
+        self._left = False  # before the first wait: the host may leave at once
         if self._after is not None:
             await self._after.wait()
         async with self._turn:
             if self.runner.closed:
                 return  # the process ends, or another actor of this session takes over
-            self._left = False
             if reason == "reload" and not self.begun:
                 reason = "resume"  # we are new here, so nothing that was known is kept
             if not self.begun or reason != "reload" or self.desk.ledger is not None:  # nothing open is not reloaded

@@ -56,16 +56,25 @@ class TauBoundaries:
         self._unfiled = False
         self._cwd = Path.cwd()
         self._session: Session | None = None
-        self.down: str | None = rival(tau, at_setup=True)
+        self._down = rival(tau, at_setup=True)
+        self._asked = False
+        self._withheld = self._down is not None
+
+    @property
+    def down(self) -> str | None:
         """Why nothing is saved or recalled here although all is well: another extension does."""
-        self._withheld = self.down is not None
+        return self._down.why if self._down is not None else None
+
+    def serves(self, tool: str) -> bool:
+        """Whether a call of the agent's is ours: beside a rival only where the host dropped the rival's tool for ours."""
+        return self._down is None or tool in self._down.lent
 
     async def session_started(self, reason: Reason, context: Context) -> None:
         """Hand over and return; replay, connection and recall go on in the background."""
         self._resident.enter(self)
         self._resident.presence.use(self._tau)
         self._resident.models.forget()  # other extensions may be others now, and their providers with them
-        self._anchor, self._ended, self._unfiled = None, False, False
+        self._anchor, self._ended, self._unfiled, self._asked = None, False, False, False
         self._cwd = Path(context.cwd)
         if self._stands_down(context):
             return
@@ -88,17 +97,30 @@ class TauBoundaries:
 
     def _stands_down(self, context: Context) -> bool:
         """Leave the session to another extension that brings Basic Memory; go on where there was one and is none."""
-        self.down, say = rival(self._tau), self._resident.presence.say
-        if self.down is not None:
-            self._session = None
-            self._resident.yielded(context)
-            say("rival", self.down, "warning")
+        say = self._resident.presence.say
+        if self._yields(context):
             return True
         if self._resident.returns():
             say("rival", "Continuity saves and recalls again: no other extension brings Basic Memory to this Tau.")
         if self._withheld:
             say("tools", "Memory's tools are not offered yet; /reload offers them.")
         return False
+
+    def _yields(self, context: Context) -> bool:
+        """Leave the session to a rival, if there is one now."""
+        self._down = rival(self._tau)
+        if self._down is None:
+            return False
+        self._session = None
+        self._resident.yielded(context)
+        self._resident.presence.say("rival", self._down.why, "warning")
+        return True
+
+    def _ask_again(self, context: Context) -> None:
+        """Once a session, before its first prompt: another extension's start may have come after ours."""
+        if not self._asked and self._down is None:
+            self._yields(context)
+        self._asked = True
 
     def _told_at_start(self, session: Session) -> None:
         """Say what of this work's filing is not as a person may expect."""
@@ -169,6 +191,7 @@ class TauBoundaries:
 
     async def input_given(self, text: str, context: Context, *, mid_run: bool) -> None:
         """An announcing host takes the brief before the prompt; stock Tau only at the prompt's `message_end`."""
+        self._ask_again(context)
         session = self.session
         if mid_run or not isinstance(session, AnnouncedSession):
             return
@@ -201,6 +224,7 @@ class TauBoundaries:
 
     async def run_started(self, context: Context) -> None:
         """A run begins; whether it ends by itself is seen at its end."""
+        self._ask_again(context)
         self._ended = self._failed = False
 
     async def retry_announced(self, context: Context) -> None:

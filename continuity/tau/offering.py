@@ -13,7 +13,7 @@ import anyio
 from continuity.memory.calls import Json, Ticket
 from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
 from continuity.memory.server import ServerSpec
-from continuity.memory.tools import PREFIX, Bridge, ToolReply, bridge, cancelled_reply
+from continuity.memory.tools import PREFIX, Bridge, ToolReply, bridge, cancelled_reply, unserved_reply
 from continuity.shell.bridging import Call, forward
 from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.host import Tau
@@ -146,6 +146,8 @@ def _news(living: Resident, offered: Bridge | None, now: Bridge, listed: Invento
 async def _called(
     living: Resident, boundaries: TauBoundaries, call: Call, arguments: Mapping[str, Json], run: ToolRun
 ) -> ToolReply:
+    if not boundaries.serves(call.spec.name):
+        return unserved_reply(call.spec)
     ticket = Ticket()
     run.if_aborted = lambda: cancelled_reply(call.spec, ticket)
     session = boundaries.session

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from continuity.rivals import loaded_twice, rivals, stands_down
+from continuity.rivals import lent, loaded_twice, rivals, stands_down
 from continuity.tau.host import Tau
 from continuity.tau.host.beside import being_set_up, loading_of, others
 
@@ -27,11 +28,18 @@ def serve(tau: Tau) -> None:
     _served.add(loading_of(tau))
 
 
-def rival(tau: Tau, *, at_setup: bool = False) -> str | None:
-    """Return what to say where another extension brings Basic Memory to this Tau; None where none does.
+class Down(NamedTuple):
+    """Why we save and recall nothing, for a person, and which of our tools go on all the same."""
+
+    why: str
+    lent: frozenset[str]
+
+
+def rival(tau: Tau, *, at_setup: bool = False) -> Down | None:
+    """Return why we stand down where another extension brings Basic Memory to this Tau; None where none does.
 
     `at_setup` some are only imported so far, and those of a project not even that: ask again once a session starts.
     """
     ours = _ours.get(loading_of(tau), [])
     found = rivals(others(tau, ours, at_setup=at_setup))
-    return stands_down(found, next(iter(ours), None)) if found else None
+    return Down(stands_down(found, next(iter(ours), None)), lent(found)) if found else None

@@ -6,17 +6,20 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from continuity.rivals import Beside, loaded_twice, rivals, stands_down
+from continuity.rivals import Beside, lent, loaded_twice, rivals, stands_down
 
 THEIRS = PurePosixPath("/home/ada/.tau/extensions/basic-memory/extension.py")
 OURS = PurePosixPath("/home/ada/.tau/extensions/continuity/extension.py")
 
 
 def beside(path: PurePosixPath = THEIRS, *tools: str, mirrors: bool = False, from_project: bool = False) -> Beside:
-    return Beside(path, from_project, frozenset(tools), mirrors)
+    return Beside(path, from_project, frozenset(tools), mirrors=mirrors)
 
 
-@pytest.mark.parametrize("other", [beside(THEIRS, "bm_write_note"), beside(mirrors=True)])
+REFUSED = Beside(THEIRS, from_project=False, dropped=frozenset({"bm_write_note", "bm_read_note"}))
+
+
+@pytest.mark.parametrize("other", [beside(THEIRS, "bm_write_note"), beside(mirrors=True), REFUSED])
 def test_who_writes_to_basic_memory_is_a_rival(other: Beside) -> None:
     assert rivals([beside(OURS), other]) == (other,)
 
@@ -24,6 +27,11 @@ def test_who_writes_to_basic_memory_is_a_rival(other: Beside) -> None:
 @pytest.mark.parametrize("other", [beside(), beside(THEIRS, "write_note", "bm_bookmark")])
 def test_a_name_makes_no_rival(other: Beside) -> None:
     assert rivals([other]) == ()
+
+
+def test_a_tool_that_the_host_took_from_a_rival_stays_ours_to_answer_for() -> None:
+    assert lent([beside(THEIRS, "bm_write_note"), REFUSED]) == {"bm_write_note", "bm_read_note"}
+    assert lent([beside(mirrors=True)]) == frozenset()
 
 
 def test_whoever_is_told_of_a_rival_is_told_which_file_to_remove() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager
@@ -13,9 +14,10 @@ import pytest
 from tau_coding.extensions import ExtensionRuntime
 from tau_coding.extensions.api import ExtensionHandler
 
+from continuity.tau.host.tools import ToolFailed
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, briefs, lived
-from tests.fakes.rival import PAGE, write_namesake, write_rival
+from tests.fakes.rival import PAGE, SHAPES, installed_rival, write_namesake, write_rival, write_shape
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.story import Story
 from tests.fakes.tau687 import announce
@@ -83,6 +85,57 @@ async def test_beside_a_rival_nothing_of_ours_is_saved_recalled_or_offered_and_t
         assert told is not None
         assert str(path) in told
         assert [tool.name for tool in one.live.tau.tools if tool.name.startswith("bm_")] == ["bm_write_note"]
+
+
+@pytest.mark.parametrize("name", ["basic-memory", "zettel"])
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_rival_is_known_by_what_it_does_whatever_its_shape_and_its_place(
+    scene: FakeScenario, monkeypatch: pytest.MonkeyPatch, shape: str, name: str
+) -> None:
+    installed_rival(scene.home.root)
+    monkeypatch.setattr(sys, "path", [str(scene.home.root), *sys.path])
+    path = write_shape(scene.home, shape, name)
+    async with opened(scene) as one:
+        await one.prompt("hello")
+        await until(lambda: one.serving.sessions == {}, "the end of what was begun")
+        assert briefs(one.live) == []
+        assert not scene.memory.calls()["write_note"]
+        assert str(path) in str(one.said("rival"))
+
+
+async def answer_of(one: Lived, tool: str) -> str:
+    """Let the agent call `tool`, and return what it reads."""
+    (found,) = (each for each in one.live.tau.tools if each.name == tool)
+    try:
+        return str(
+            (await found.execute("1", {"identifier": "x", "title": "t", "content": "c", "directory": "d"})).content
+        )
+    except ToolFailed as error:
+        return str(error)
+
+
+async def test_beside_a_rival_seen_late_our_tools_refuse_but_for_those_that_tau_took_from_it(
+    scene: FakeScenario,
+) -> None:
+    write_shape(scene.home, "a tool alone", "zettel")
+    async with opened(scene) as one:
+        await one.prompt("hello")
+        assert "its tools are to be used. Nothing was changed." in await answer_of(one, "bm_read_note")
+        assert not scene.memory.calls()["read_note"]
+        await answer_of(one, "bm_write_note")
+        assert scene.memory.calls()["write_note"] == 1
+
+
+async def test_a_file_of_the_projects_that_is_only_called_as_ours_is_no_rival(scene: FakeScenario) -> None:
+    folder = scene.home.cwd / ".tau" / "extensions"
+    folder.mkdir(parents=True)
+    (folder / "continuity.py").write_text("def setup(tau): ...\n")
+    async with opened(scene, trusted=True) as one:
+        link = one.serving.link
+        assert link is not None
+        assert await link.up(20)
+        await one.saved("ours")
+        assert one.said("rival") is None
 
 
 async def test_the_status_page_and_the_other_commands_say_why(scene: FakeScenario) -> None:
