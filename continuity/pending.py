@@ -9,9 +9,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from continuity.state import PENDING, Capture, OpenCall, State, Status
-from continuity.verdict import Wanted
+from continuity.verdict import Lack, Wanted, lacks
 from journal.events.capture import CaptureKind
-from journal.events.writes import Decision, Observation, Verdict, Way
+from journal.events.writes import CaptureProbed, Decision, Observation, Verdict, Way
 from journal.ids import BranchId, ProjectName, WriterId
 
 LISTED: frozenset[Status] = frozenset({*PENDING, "lost", "refused"})
@@ -202,7 +202,8 @@ def next_step(item: Open, *, live: bool) -> str:
         return f"look at the note, then decide: {_decide(item, allowed, live=live)}"
     if not allowed:
         return f"wait for the answer; `{probe}` reads before it comes"
-    return f"`{probe}` reads now"
+    what = " and names what is not proven yet" if item.verdict == "absent_open" else ""
+    return f"`{probe}` reads now{what}"
 
 
 def _send(item: Open, *, live: bool) -> str:
@@ -253,6 +254,19 @@ VERDICTS: dict[Verdict, str] = {
     "unreachable": "nobody could be asked, so nothing is known",
 }
 """What each verdict says to a person."""
+
+
+_LACKS: dict[Lack, str] = {
+    "project": "the project is not proven to be a local one that is still the same",
+    "server": "the server it was sent through is not proven to be gone: it is once that server has ended on this machine",
+    "index": "search was not seen to find any note of this project: once another save is stored and found, its silence counts",
+    "reads": "not every way of asking was answered: read again",
+}
+
+
+def missing(probed: CaptureProbed) -> tuple[str, ...]:
+    """Return what is not proven yet, and keeps a write that was not found from counting as lost."""
+    return tuple(_LACKS[lack] for lack in lacks(probed)) if probed.verdict == "absent_open" else ()
 
 
 def observation(seen: Observation, wanted: Wanted) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -12,6 +13,8 @@ from journal.ids import CaptureId, EntryId, Sha256
 
 ABSENCE_NEEDS = frozenset({"address", "title", "id_search"})
 """The three ways of asking that must all come back empty before absence can be final."""
+
+type Lack = Literal["project", "server", "index", "reads"]
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -57,17 +60,21 @@ def _present(wanted: Wanted, ours: Sequence[Observation]) -> Verdict:
     return "present_edited"
 
 
+def lacks(probe: CaptureProbed) -> tuple[Lack, ...]:
+    """Return what is not proven of `probe`, and would make its silence final."""
+    asked = {o.by for o in probe.observations if o.found == "nothing"}
+    needs: tuple[tuple[Lack, bool], ...] = (
+        ("project", probe.project_source == "local"),
+        ("server", probe.writing_server == "gone"),
+        ("index", probe.index_proven),
+        ("reads", asked >= ABSENCE_NEEDS and all(o.found == "nothing" for o in probe.observations)),
+    )
+    return tuple(lack for lack, met in needs if not met)
+
+
 def _absent(probe: CaptureProbed) -> Verdict:
     """Not found: final only when nothing is left that could still land it."""
     by_address = [o for o in probe.observations if o.by == "address"]
     if not by_address or any(o.found == "unreachable" for o in by_address):
         return "unreachable"
-    asked = {o.by for o in probe.observations if o.found == "nothing"}
-    final = (
-        probe.project_source == "local"
-        and probe.writing_server == "gone"
-        and probe.index_proven
-        and asked >= ABSENCE_NEEDS
-        and all(o.found == "nothing" for o in probe.observations)
-    )
-    return "absent_final" if final else "absent_open"
+    return "absent_open" if lacks(probe) else "absent_final"

@@ -36,7 +36,7 @@ def show_call(standing: Standing, *, as_json: bool) -> None:
 def show_probe(standing: Standing, settled: Settled, *, as_json: bool) -> int:
     """Print one probe; return the exit code."""
     from continuity.cli.shapes import SETTLING, probe_of_capture
-    from continuity.pending import VERDICTS, observation
+    from continuity.pending import VERDICTS, missing, observation
     from continuity.verdict import wanted_of
 
     (drawn,) = settled.verdicts
@@ -50,6 +50,8 @@ def show_probe(standing: Standing, settled: Settled, *, as_json: bool) -> int:
         for seen in drawn.observations:
             out(f"  {escaped(observation(seen, wanted))}")
         out(f"  the server it was sent through is {drawn.writing_server}; the project is {drawn.project_source}")
+        for lack in missing(drawn):
+            out(f"  not proven yet: {lack}")
         out(f"{drawn.verdict}: {VERDICTS[drawn.verdict]}")
     if settled.owner is not None:
         say(f"not recorded: {_owner(settled)}. Its own session settles it; there `/bm-pending` shows it")

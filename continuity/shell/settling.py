@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from continuity.commands import CommandRejected, Resolve, ResolveCall
-from continuity.pending import REASON_CHARS, VERDICTS, Open, choices, matching, observation, open_items
+from continuity.pending import REASON_CHARS, VERDICTS, Open, choices, matching, missing, observation, open_items
 from continuity.privacy import mask_words
 from continuity.shell.desk import Desk, kept
 from continuity.shell.opening import trouble
@@ -148,6 +148,7 @@ class Settling:
         lines = [f"{named(item)} was read now:"]
         lines += [f"  {observation(seen, wanted)}" for seen in probed.observations] or ["  nobody was asked"]
         lines.append(f"  the server it was sent through: {probed.writing_server}")
+        lines += [f"  not proven yet: {lack}" for lack in missing(probed)]
         left = next((each for each in self.items if each.reference == item.reference), None)
         standing = f"It is {left.status.replace('_', ' ')}; {_may(left)}." if left is not None else "It is settled."
         lines.append(f"Verdict {probed.verdict}: {VERDICTS[probed.verdict]}. {standing} {_proof(rows)}")

@@ -136,14 +136,16 @@ def _listed(items: Sequence[Open], now_ms: int) -> str:
 
 
 def _lines(item: Open, now_ms: int) -> list[str]:
-    can = (*(("probe",) if item.readable else ()), *choices(item))
+    step = next_step(item, live=True)
+    offered = (f"/bm-pending {word} {item.short}" for word in (*(("probe",) if item.readable else ()), *choices(item)))
+    others = " or ".join(f"`{command}`" for command in offered if command not in step)
     return [
         f"  {item.short}  {item.status.replace('_', ' ')}, {age(now_ms - item.since_ms)} old",
         f"    what     {_what(item)}, on branch {item.branch}",
         *([f"    where    {item.file_path}"] if item.file_path else []),
         f"    why      {why(item, live=True)}",
-        f"    next     {next_step(item, live=True)}",
-        f"    choices  {', '.join(can) or 'none yet'}",
+        f"    next     {step}",
+        *([f"    else     {others}"] if others else []),
     ]
 
 

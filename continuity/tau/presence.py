@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from continuity import notices
 from continuity.due import transcript_stopped
 from continuity.notices import Notice, Notices
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
-from continuity.state import OWED, State
+from continuity.state import State
 from continuity.tau.host import Tau, has_screen, notify
 from continuity.tau.host.terminal import say_after_exit, say_while_leaving
 from continuity.tau.pages import SCREEN_WIDTH, fitted
@@ -80,7 +82,7 @@ class Presence:
         """Say that the end of the host waits for a save of ours, and what that is bounded by."""
         text = (
             f"Continuity is saving the newest work, for at most {seconds:g} seconds. "
-            "Ctrl-C leaves now; it is kept and saved when the session is resumed."
+            "Ctrl-C leaves now; what is not saved by then is kept."
         )
         if self._leaving:
             say_while_leaving(text)
@@ -122,26 +124,52 @@ def failure(what: str, error: Exception) -> str:
 
 
 def unsaved(session: Session) -> str | None:
-    """Return what a person who quits is told of what is not known to be stored, and when it will be; None if all is."""
+    """Return what a person who quits is told of what is not known to be stored, and what stores it; None if all is."""
     if not session.unsaved:
         return None
     state, resumed = session.state, f"tau --session {session.desk.session_id}"
     stopped = transcript_stopped(state) if state is not None else 0
-    said = [] if stopped and state is not None and not _saved_later(session, state) else [_when_saved(session, resumed)]
+    said = [*_unsent(session, state, resumed, stopped=stopped > 0), *_doubted(state, resumed)]
     if stopped:
         what = f"the transcript of this session stopped: {stopped} notes are not settled"
-        said.append(f"{what}. /bm-pending settles them after {resumed}")
-    return f"Continuity: {'; '.join(said)}"
+        said.append(f"{what}. `continuity unproven` lists them, `continuity resolve` settles them")
+    return f"Continuity: {'; '.join(said)}" if said else None
 
 
-def _saved_later(session: Session, state: State) -> bool:
-    """Whether anything is owed besides the messages that a stopped transcript waits with."""
-    wanted = session.desk.settings.capture_knowledge and state.unsaved_tip is not None
-    return wanted or any(capture.status in OWED for capture in state.captures)
+def about_unsaved(session: Session) -> str:
+    """Return the topic of it: a model that gave no summary and the work that is not saved for it are one matter."""
+    return "synthesis" if _unmade(session.state) else f"unsaved:{session.desk.session_id}"
 
 
-def _when_saved(session: Session, resumed: str) -> str:
-    what = f"saved when the session is resumed: {resumed}"
+def _unmade(state: State | None) -> bool:
+    return state is not None and any(capture.status == "begun" and capture.failures for capture in state.captures)
+
+
+def _unsent(session: Session, state: State | None, resumed: str, *, stopped: bool) -> Iterator[str]:
+    """What was certainly not sent: it is saved once somebody is there to do it."""
+    if state is not None and not _owes(session, state, stopped=stopped):
+        return
+    what = "the newest work of this session"
     if session.pausing.paused:
-        what = f"from before it went off the record, and is saved after {resumed} and /bm-resume"
-    return f"the newest work of this session is kept here and not known to be stored in memory. It is {what}"
+        yield f"{what} from before it went off the record is not saved yet. It is saved after {resumed} and /bm-resume"
+    elif _unmade(state):
+        yield f"{what} is kept here and not saved: the model gave no summary. {resumed} tries again"
+    else:
+        yield f"{what} is kept here and not saved yet. It is saved when the session is resumed: {resumed}"
+
+
+def _owes(session: Session, state: State, *, stopped: bool) -> bool:
+    """Whether anything waits to be sent, besides the messages that a stopped transcript waits with."""
+    gathered = session.desk.settings.capture_knowledge and state.gathered.tip is not None
+    made = any(capture.status in ("begun", "ready") for capture in state.captures)
+    return gathered or made or (state.behind and not stopped)
+
+
+def _doubted(state: State | None, resumed: str) -> Iterator[str]:
+    """What was sent and is not known to be stored: only reading tells, and nothing is sent again."""
+    captures = state.captures if state is not None else ()
+    doubted = [capture for capture in captures if capture.status in ("intended", "in_doubt")]
+    if doubted:
+        references = ", ".join(f"`continuity probe {capture.capture_id[:10]}`" for capture in doubted)
+        sent = "a save was sent and is" if len(doubted) == 1 else f"{len(doubted)} saves were sent and are"
+        yield f"{sent} not known to be stored. Reading tells, and {resumed} does it by itself: {references}"

@@ -41,7 +41,7 @@ from continuity.tau.adapters import FileSource, HostMirror, HostModel, SessionMo
 from continuity.tau.host import Context, Tau
 from continuity.tau.host.insertion import Outstanding
 from continuity.tau.host.model_call import ModelCall, snapshot
-from continuity.tau.presence import Presence, failure, unsaved
+from continuity.tau.presence import Presence, about_unsaved, failure, unsaved
 from journal.events.lifecycle import Level
 from journal.ids import SessionId, WriterId
 from journal.row import WriterRecord
@@ -283,7 +283,7 @@ class Resident:
     def _tell_unsaved(self, session: Session) -> None:
         told = unsaved(session)
         if told is not None:
-            self.presence.say(f"unsaved:{session.desk.session_id}", told, "warning")
+            self.presence.say(about_unsaved(session), told, "warning")
 
     def _failed(self, name: str, error: Exception) -> None:
         self.presence.say("failure", failure(name, error), "error")

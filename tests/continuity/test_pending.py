@@ -195,7 +195,7 @@ def test_a_write_whose_session_ended_is_to_be_read() -> None:
 def test_reads_that_found_nothing_prove_nothing() -> None:
     assert told(*DOUBTED, MISSED, MISSED) == (
         "sent, and no answer was recorded; read 2 times: not found, and it may still land",
-        "`continuity probe cccccccccc` reads now",
+        "`continuity probe cccccccccc` reads now and names what is not proven yet",
     )
 
 
@@ -221,7 +221,8 @@ def test_a_conflict_is_looked_at_before_it_is_decided() -> None:
 
 
 def test_a_conflict_that_was_not_seen_again_is_read_first() -> None:
-    assert told(*DOUBTED, CLASHED, MISSED)[1] == "`continuity probe cccccccccc` reads now"
+    step = "`continuity probe cccccccccc` reads now and names what is not proven yet"
+    assert told(*DOUBTED, CLASHED, MISSED)[1] == step
 
 
 def test_a_lost_write_waits_for_a_decision() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from continuity.verdict import Wanted, verdict
+from continuity.verdict import Lack, Wanted, lacks, verdict
 from journal.events.lifecycle import ProjectSource
-from journal.events.writes import Observation, ServerState, Verdict, Way
+from journal.events.writes import CaptureProbed, Observation, ServerState, Verdict, Way
 from journal.ids import EntryId
 from tests.facts import (
     BODY,
@@ -98,6 +98,19 @@ def test_absence_is_final_when_three_ways_of_asking_are_empty_and_nothing_can_la
 )
 def test_absence_stays_open_while_it_may_still_land(verdict_found: Verdict) -> None:
     assert verdict_found == "absent_open"
+
+
+@pytest.mark.parametrize(
+    ("probe", "lack"),
+    [
+        (probed("absent_open", *NOWHERE, server="alive"), "server"),
+        (probed("absent_open", *NOWHERE, source="cloud"), "project"),
+        (probed("absent_open", *NOWHERE, index=False), "index"),
+        (probed("absent_open", *NOWHERE[:2]), "reads"),
+    ],
+)
+def test_what_keeps_absence_open_is_named(probe: CaptureProbed, lack: Lack) -> None:
+    assert lacks(probe) == (lack,)
 
 
 @pytest.mark.parametrize("left_out", [1, 2])

@@ -210,6 +210,8 @@ async def test_a_read_is_made_now_and_says_what_each_way_found(tmp_path: Path) -
         for way in ("at its address", "by its title", "by search for its identity"):
             assert f"  {way}: nothing\n" in notice
         assert "the server it was sent through: alive" in notice
+        assert "not proven yet: the server it was sent through is not proven to be gone" in notice
+        assert "not proven yet: search was not seen to find any note" in notice
         assert "Verdict absent_open: it was not found, and it may still land. It is in doubt" in notice
         position = talk.state.position
         assert f"Recorded as row 1@{position}, {(talk.state.digest or '')[:10]}." in notice
@@ -372,7 +374,7 @@ async def test_what_is_wanted_again_and_not_sent_yet_is_listed_and_can_be_let_go
         await told(process, talk, f"rewrite {SHORT} unlocked it")
         shown = ask(process, talk)
         assert shown.startswith("Pending: 1 decided and not sent yet\n")
-        assert "choices  abandon" in shown
+        assert f"`/bm-pending abandon {SHORT}` lets go of it" in shown
         assert "there is nothing to read" in ask(process, talk, f"probe {SHORT}")
         assert ask(process, talk, "probe").startswith("No write is open")
         assert "it is to be sent again already" in ask(process, talk, f"rewrite {SHORT}")

@@ -342,8 +342,8 @@ async def test_that_it_stopped_is_said_once_shown_and_told_at_the_end(tmp_path: 
         assert "the transcript stopped, for 5 of its notes are not settled" in told
         assert "  transcript   stopped: 5 notes are not settled; /bm-pending settles them" in talk.page
         assert unsaved(talk.session) == (
-            "Continuity: the transcript of this session stopped: 5 notes are not settled. /bm-pending settles them after "
-            "tau --session session"
+            "Continuity: the transcript of this session stopped: 5 notes are not settled. "
+            "`continuity unproven` lists them, `continuity resolve` settles them"
         )
 
 

@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from continuity.tau.host import register_command
-from continuity.tau.presence import Presence
+from continuity.tau.presence import Presence, about_unsaved, unsaved
 from continuity.tau.status_command import status
 from tests.fakes.extension_api import FakeTau
-from tests.fakes.host import Conversation
+from tests.fakes.host import Conversation, failing
 from tests.shell.rig import rig, until
 
 
@@ -220,3 +221,31 @@ async def test_the_status_page_names_a_doubt_on_a_branch_that_was_left(tmp_path:
 def test_without_a_session_the_status_page_says_so() -> None:
     assert "none (this session has no file)" in status(None, None, None, 0)
     assert status(None, None, "settings are broken", 0).splitlines()[1] == "  settings     settings are broken"
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ({"error": "disk full"}, "a save was sent and is not known to be stored. Reading tells"),
+        (None, "the newest work of this session is kept here and not saved: the model gave no summary. tau --session"),
+    ],
+)
+async def test_the_last_words_tell_a_doubt_from_what_was_not_sent(tmp_path: Path, fault: Any, told: str) -> None:
+    async with rig(tmp_path) as process:
+        process.memory.faults(write_note=[fault] if fault else [])
+        if fault is None:
+            process.mind.answer = failing("server-error")
+        talk = await process.open()
+        await talk.turn("one")
+        await talk.settle()
+        said = unsaved(talk.session) or ""
+        assert said.startswith(f"Continuity: {told}")
+        assert ("saved when the session is resumed" in said, "/bm-" in said) == (False, False)
+
+
+async def test_work_that_was_not_sent_is_saved_when_its_session_is_resumed(tmp_path: Path) -> None:
+    async with rig(tmp_path, cadence={"characters": 100_000, "minutes": 600}) as process:
+        talk = await process.open()
+        await talk.turn("one")
+        assert "not saved yet. It is saved when the session is resumed: tau --session" in (unsaved(talk.session) or "")
+        assert about_unsaved(talk.session) == "unsaved:session"
