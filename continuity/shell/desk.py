@@ -62,6 +62,8 @@ class Desk:
     """Outcomes of what was sent or not sent that are not on disk yet; nothing more is sent before they are."""
     unfound: set[CaptureId] = field(default_factory=set[CaptureId])
     """Confirmed checkpoints whose note the newest look did not find: no new note is linked with them."""
+    tokens: dict[CaptureId, tuple[int, int]] = field(default_factory=dict[CaptureId, tuple[int, int]])
+    """What the model told of its cost for captures that are not finished yet: an attempt may end before its time is up."""
     asked: bool = False
     """A person asked for a checkpoint and was not told yet what came of it."""
     stops: int = 0

@@ -85,7 +85,7 @@ class _Synthesis:
         self._capture = capture
         self._branch = branch
         self._done = capture.progress.chunks if capture.progress else 0
-        self._tokens = (0, 0)
+        self._tokens = desk.tokens.get(capture.capture_id, (0, 0))
         self._maskings = 0
         self._model: str | None = None
         self.calls = 0
@@ -145,6 +145,7 @@ class _Synthesis:
             text, instructions=handoff.INSTRUCTIONS, timeout=self._desk.settings.summary_timeout_seconds
         )
         self._tokens = (self._tokens[0] + answer.tokens_in, self._tokens[1] + answer.tokens_out)
+        self._desk.tokens[self._capture.capture_id] = self._tokens
         self._model = answer.model[:200]
         made = handoff.accept_handoff(answer.text, HANDOFF_LIMIT_CHARS)
         if isinstance(made, HandoffRefused):
@@ -177,6 +178,7 @@ class _Synthesis:
             tokens_out=self._tokens[1],
         )
         await self._desk.apply(Observe(finished), branch=self._branch, bodies=bodies)
+        self._desk.tokens.pop(self._capture.capture_id, None)
 
 
 def _covered(messages: Sequence[PublicMessage], capture: Capture) -> int:
