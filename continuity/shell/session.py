@@ -332,13 +332,13 @@ class Session:
     async def _brief(self, ledger: Ledger, view: PathView, *, typed: bool) -> Composed | None:
         """What is due now: with the server's answers if they come in time, else from what is kept here."""
         due, by_itself = ledger.state.recall.due, self.desk.settings.auto_recall
-        if due is None or not (by_itself or due == ANEW):
+        if due is None or self.desk.profile.project is None or not (by_itself or due == ANEW):
             return None
         if self.desk.link.connection is not None:
             if self._told_late:
                 self._told_late = False
                 self.desk.voice.say("recall", "Memory is connected; recall goes on.")
-        elif self.desk.profile.project is not None and self.desk.link.error != "not-found":  # which is said already
+        elif self.desk.link.error != "not-found":  # which is said already
             self._told_late = True
             self.desk.voice.say("recall", _LATER)
         asks = by_itself and typed and view.unanswered and not self.pausing.paused  # a topic leaves here, and is kept

@@ -72,6 +72,17 @@ def test_what_no_program_can_be_started_with_is_refused_by_its_key(path: Path, t
     assert (refused(path, json.dumps(told)).key or "").startswith(key)
 
 
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [('{"comand": "canary"}', "comand"), ('{"timeout_seconds": "canary"}', "timeout_seconds"), ("{canary", "")],
+)
+def test_what_is_refused_is_named_by_its_file_and_key_and_never_by_its_value(
+    path: Path, content: str, key: str
+) -> None:
+    said = str(error := refused(path, content)) + error.remedy
+    assert (str(path) in said, key in said, "canary" in said) == (True, True, False)
+
+
 def test_a_pipe_a_folder_and_a_device_are_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for each in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
