@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -94,8 +95,15 @@ def _again():
 
     if not os.path.isfile(COMMAND):
         return "in a checkout of tau-continuity: make setup && .venv/bin/continuity install"
-    named = " --python " + quote(sys.executable) if NAMED else ""
+    named = " --python " + quote(sys.executable or "PATH") if NAMED else ""
     return quote(COMMAND) + " install" + (" --editable" if TAG is None else "") + named
+
+
+def _words(error):
+    try:
+        return str(error)
+    except Exception:
+        return "it does not say why"
 
 
 def _telling(what, remedy):
@@ -118,8 +126,10 @@ try:
     TROUBLE = _trouble()
     if TROUBLE is None:
         from continuity.tau.extension import setup
-except Exception as error:  # Tau would drop the extension without a word
-    TROUBLE = type(error).__name__ + ": " + str(error), _again()
+except KeyboardInterrupt:
+    raise
+except BaseException as error:  # Tau would drop the extension without a word, or end by it
+    TROUBLE = type(error).__name__ + ": " + _words(error), _again()
 
 if TROUBLE is not None:
     setup = _telling(*TROUBLE)
@@ -254,7 +264,18 @@ def install(planned: Plan) -> None:
     if planned.standing not in ("absent", "outdated"):
         return
     make_folder(planned.path.parent)  # what Tau runs is written by its owner alone
+    tidy(planned.path.parent)
     put_whole(planned.path, planned.source, over=is_ours if planned.standing == "outdated" else None)
+
+
+def tidy(folder: Path) -> None:
+    """Remove what a killed installation left beside the shim: a draft that is empty, or begins as we begin one."""
+    for draft in folder.glob(".draft.*"):
+        with suppress(OSError, UnicodeDecodeError):
+            if draft.is_file() and not draft.is_symlink():
+                text = draft.read_text(encoding="utf-8")
+                if not text or text.startswith(SEAL):
+                    draft.unlink()
 
 
 def put_whole(path: Path, text: str, *, over: Callable[[str], bool] | None) -> None:

@@ -149,6 +149,17 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "ModuleNotFoundError: No module named 'no_such_library'" in told(shim_for(folder, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("extension", "words"),
+    [
+        ("raise SystemExit('over')\n", "SystemExit: over"),
+        ("class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute\n", "Mute: it does not say why"),
+    ],
+)
+def test_nothing_that_is_raised_gets_out_to_tau(tmp_path: Path, extension: str, words: str) -> None:
+    assert words in told(shim_for(packages(tmp_path / "site", *PACKAGES, extension=extension), tmp_path))
+
+
 def test_code_that_this_python_cannot_run_is_told_too(tmp_path: Path) -> None:
     folder = packages(tmp_path / "site", *PACKAGES, extension="raise TypeError('too\\x1b[2J old')\n")
     assert "TypeError: too?[2J old" in told(shim_for(folder, tmp_path))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, distributions
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from continuity.cli.shim import PACKAGES
 
 _NAME = "tau-continuity"
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]*")
 _DESCRIBED_BY = ("METADATA", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE")
 """What is kept of a distribution's own files: its version is asked for at run time, and its licence goes along."""
 
@@ -45,15 +49,32 @@ def own(folder: Path) -> Own:
         NotInstalled: It is no installation.
         OSError: A file cannot be read.
     """
-    try:
-        found = distribution(_NAME)
-    except PackageNotFoundError:
-        raise NotInstalled from None
+    found = _described(folder)
     described = f"{_NAME.replace('-', '_')}-{found.version}.dist-info"
     texts = {name: found.read_text(name) for name in _DESCRIBED_BY}
     contents = {name: (folder / name).read_bytes() for name in sorted(_names(folder, found))}
     contents |= {f"{described}/{name}": text.encode() for name, text in texts.items() if text is not None}
     return Own(found.version, contents, locked_file().read_bytes())
+
+
+def _described(folder: Path) -> Distribution:
+    """Return what describes the packages in `folder`: it lies there, or says that it was installed from there.
+
+    Any other of the name, on PYTHONPATH for one, describes something else.
+    """
+    for found in distributions(name=_NAME):
+        beside = Path(str(found.locate_file(""))).resolve() == folder.resolve()
+        if (beside or _installed_from(found) == folder.resolve()) and _VERSION.fullmatch(found.version or ""):
+            return found
+    raise NotInstalled
+
+
+def _installed_from(found: Distribution) -> Path | None:
+    try:
+        told = json.loads(found.read_text("direct_url.json") or "{}")
+        return Path(url2pathname(urlsplit(told["url"]).path)).resolve() if told["dir_info"]["editable"] else None
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def locked_file() -> Path:
@@ -63,7 +84,7 @@ def locked_file() -> Path:
 
 def _names(folder: Path, found: Distribution) -> Iterator[str]:
     """A wheel says what it brought; a checkout, of which only a path is installed, is looked at."""
-    listed = [path.as_posix() for path in found.files or () if path.parts[0] in PACKAGES]
+    listed = [path.as_posix() for path in found.files or () if path.parts[0] in PACKAGES and ".." not in path.parts]
     if listed and Path(str(found.locate_file(""))).resolve() == folder:
         yield from (name for name in listed if not name.endswith(".pyc"))
         return
