@@ -125,9 +125,12 @@ def lines(planned: Plan, around: Surroundings) -> Iterator[str]:
 
     folder = escaped(str(planned.lead.folder))
     if planned.own is not None and planned.build:
-        by = escaped(installer(around) or f"{planned.python.path} -m pip")
+        by = installer(around, planned.python.path, package_folder())
+        fetches = (
+            f"{by} fetches" if by is not None else f"nothing can fetch: no uv, and no pip in {planned.python.path}"
+        )
         yield f"make {folder}"
-        yield f"  with tau-continuity {planned.own.version}, and the libraries of its lock, which {by} fetches:"
+        yield f"  with tau-continuity {planned.own.version}, and the libraries of its lock, which {escaped(fetches)}:"
         yield f"  {escaped(str(locked_file()))} names them all"
     verb = {"absent": "make", "current": "keep"}.get(planned.shim.standing, "renew")
     yield f"{verb} {escaped(str(planned.shim.path))}"
@@ -144,7 +147,7 @@ def carry_out(planned: Plan, around: Surroundings) -> None:
     except NotInstalledNow as error:
         fail(f"{error.what}; everything is as it was", error.hint, UNREADABLE)
     except OSError as error:
-        _failed(error, planned.shim.path, "nothing of it is installed")
+        _failed(error, planned.shim.path, "Tau loads what it loaded before")
     for line in told(done):
         out(escaped(line))
     out(f"done; Tau loads it {loaded_at(planned)}")

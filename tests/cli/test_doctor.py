@@ -18,6 +18,7 @@ from continuity.cli.doctor.facts import Asked, Trouble, Unsaved
 from continuity.cli.doctor.findings import DoctorView
 from continuity.cli.doctor.machine import unsaved
 from continuity.cli.doctor.tau import Surroundings, find_tau, interpreter_of
+from continuity.cli.installing.marks import mark
 from continuity.cli.installing.own import own
 from continuity.cli.shim import PACKAGES, Lead, source
 from continuity.memory.errors import CommandRefused
@@ -182,6 +183,7 @@ def installed(machine: Machine, tag: str, digest: str | None = None) -> None:
     folder = places(machine.tau_home).packages / f"{tag}-{digest or own(ROOT).digest}"
     for name in PACKAGES:
         write(folder / name / "__init__.py", "")
+    mark(folder, folder.name)
     machine.state.chmod(0o700)
     write(machine.shim, source(Lead(folder, tag)))
     program(machine.tau_python, f"echo '{TAGGED}'")
@@ -203,6 +205,11 @@ def shim_to_another_copy(machine: Machine) -> None:
 
 def for_this_python(machine: Machine) -> None:
     installed(machine, "cpython-313-x")
+
+
+def damaged(machine: Machine) -> None:
+    installed(machine, "cpython-313-x")
+    next(machine.state.glob("packages/*/journal/__init__.py")).write_text("edited")
 
 
 def for_another_python(machine: Machine) -> None:
@@ -277,6 +284,7 @@ def file_for_a_state_folder(machine: Machine) -> None:
         (shim_to_a_gone_folder, {"extension": "fail"}),
         (shim_to_another_copy, {"extension": "warn"}),
         (for_this_python, {}),
+        (damaged, {"extension": "fail"}),
         (for_another_python, {"extension": "fail"}),
         (of_another_version, {"extension": "warn"}),
         (rival, {"rivals": "warn"}),

@@ -1,9 +1,10 @@
-"""Installing leads Tau to a whole set of packages or leaves everything as it was; uninstalling takes nothing of a person's."""
+"""Installing leads Tau to a whole set of packages or leaves everything as it was."""
 
 from __future__ import annotations
 
 import fcntl
-import json
+import os
+import signal
 import stat
 import subprocess
 import sys
@@ -12,8 +13,12 @@ from pathlib import Path
 import pytest
 
 from continuity.cli import shim
+from continuity.cli.doctor.tau import Surroundings
+from continuity.cli.installing import folders
+from continuity.cli.installing.fetching import find_uv
+from continuity.cli.installing.marks import HALF_MARK, MARK
 from continuity.cli.installing.own import own
-from continuity.cli.shim import PACKAGES, Lead, source
+from continuity.cli.shim import Lead, source
 from tests.fakes.permissions import permissions_bind
 from tests.fakes.tau_machine import LIBRARY, TAG, TauMachine, program, tau_machine
 
@@ -57,13 +62,24 @@ def test_it_puts_every_file_of_ours_beside_the_libraries_and_leads_tau_there(mac
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "done; Tau loads it at its next start, or after /reload")
     folder = the_installation(machine)
     assert folder.name == f"{TAG}-{own(ROOT).digest}"
-    assert set(own(ROOT).contents) | {LIBRARY} == {
+    assert set(own(ROOT).contents) | {LIBRARY, MARK} == {
         name for name, content in files(folder).items() if content is not None
     }
     assert f"tau_continuity-{own(ROOT).version}.dist-info/METADATA" in own(ROOT).contents
     (asked,) = machine.installers
     assert f"--python {machine.python} --target " in asked
     assert "--require-hashes --no-deps --only-binary :all: -r " in asked
+
+
+def test_what_describes_a_stray_package_of_our_name_decides_nothing(
+    machine: TauMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stray = tmp_path / "stray" / "tau_continuity-9.dist-info"
+    stray.mkdir(parents=True)
+    (stray / "METADATA").write_text("Metadata-Version: 2.1\nName: tau-continuity\nVersion: /../../ESCAPED\n")
+    before = own(ROOT)
+    monkeypatch.setattr(sys, "path", [str(stray.parent), *sys.path])
+    assert own(ROOT) == before
 
 
 def test_nobody_else_may_enter_what_tau_runs(machine: TauMachine) -> None:
@@ -81,13 +97,18 @@ def test_installing_twice_is_installing_once(machine: TauMachine) -> None:
     assert (files(machine.root), machine.places.shim.stat().st_mtime_ns) == (before, written)
 
 
-def test_a_file_that_is_missing_from_the_packages_is_a_reason_to_make_them_anew(machine: TauMachine) -> None:
+@pytest.mark.parametrize(("name", "edited"), [(LIBRARY, None), ("journal/disk.py", "edited")])
+def test_a_file_that_is_gone_or_edited_is_a_reason_to_make_the_packages_anew(
+    machine: TauMachine, name: str, edited: str | None
+) -> None:
     machine.run("install", "--yes")
-    folder = the_installation(machine)
-    (folder / LIBRARY).unlink()
+    folder, before = the_installation(machine), files(machine.packages)
+    (folder / name).unlink()
+    if edited is not None:
+        (folder / name).write_text(edited)
     assert machine.run("install", "--yes").code == 0
-    assert the_installation(machine) == folder
-    assert (folder / LIBRARY).exists()
+    assert (the_installation(machine), files(machine.packages)) == (folder, before)
+    assert len(machine.installers) == 2
 
 
 def test_a_shim_that_is_gone_is_made_again_for_packages_that_are_there(machine: TauMachine) -> None:
@@ -198,12 +219,16 @@ def test_older_packages_than_the_ones_before_are_removed(machine: TauMachine) ->
     assert [each.name[:11] for each in machine.installed()] == ["cpython-313", "cpython-314"]
 
 
-def test_what_is_no_installation_of_ours_is_not_removed(machine: TauMachine) -> None:
-    (machine.packages / "mine").mkdir(parents=True)
+def test_what_is_no_installation_of_ours_is_not_removed_however_it_is_called(machine: TauMachine) -> None:
+    for name in ("mine", "backup-202412010930", ".draft.abcd", ".old.abcd/photos-0123456789ab"):
+        (machine.packages / name).mkdir(parents=True)
+        (machine.packages / name / "mine").touch()
+    before = files(machine.packages)
     for number in (312, 313, 314):
         machine.has_tau(tag=f"cpython-{number}-made-up")
         machine.run("install", "--yes")
-    assert (machine.packages / "mine").is_dir()
+    machine.run("uninstall", "--yes")
+    assert files(machine.packages) == before | {".lock": b""}
 
 
 # -- what goes wrong -----------------------------------------------------------------
@@ -212,9 +237,7 @@ def test_what_is_no_installation_of_ours_is_not_removed(machine: TauMachine) -> 
 def test_pip_is_asked_where_uv_fails(machine: TauMachine) -> None:
     fetching = f'while [ "$1" != --target ]; do shift; done; echo >"$2/{LIBRARY}"; exit 0'
     machine.has_uv("exit 2")
-    machine.python.write_text(
-        machine.python.read_text().replace('[ "$1" = "-I" ] && exit 1', f'if [ "$1" = -I ]; then {fetching}; fi')
-    )
+    machine.has_pip(fetching)
     assert machine.run("install", "--yes").code == 0
     assert (the_installation(machine) / LIBRARY).exists()
     assert not (machine.packages / LOG).exists()
@@ -223,20 +246,78 @@ def test_pip_is_asked_where_uv_fails(machine: TauMachine) -> None:
 @pytest.mark.parametrize(
     ("says", "told"),
     [
-        ("error: dns error: failed to lookup address", "no package index was reached"),
-        ("No module named pip", "there is neither uv, nor pip in"),
-        ("https://ada:secret@example.org: hash mismatch", "the libraries could not be installed"),
+        ("Resolved 31 packages; error: dns error: failed to lookup address", "no package index was reached"),
+        ("Resolved 31 packages; https://ada:secret@example.org: Hash mismatch for it", "not the one that was locked"),
+        ("Resolved 31 packages; No space left on device (os error 28)", "there is no room"),
+        ("Resolved 31 packages; it is broken", "the libraries could not be installed"),
     ],
 )
 def test_libraries_that_cannot_be_had_are_told_in_our_words_and_nothing_is_left(
     machine: TauMachine, says: str, told: str
 ) -> None:
     machine.has_uv(f'echo "half" >"$target/half.py"; echo "{says}" >&2; exit 1')
+    machine.has_pip('echo "No module named pip" >&2; exit 1')
     ran = machine.run("install", "--yes")
     assert (ran.code, machine.installed(), machine.places.shim.exists(), told in ran.err) == (3, [], False, True)
     assert "secret" not in ran.err + ran.out
     log = machine.packages / LOG
+    assert str(log) in ran.err
     assert (says in log.read_text(), stat.S_IMODE(log.stat().st_mode)) == (True, 0o600)
+
+
+def test_that_there_is_no_installer_is_said_before_and_after_and_nothing_is_left(
+    machine: TauMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("continuity.cli.installing.fetching._OUR_UVS", ())  # this checkout may have one
+    (machine.root / "bin" / "uv").unlink()
+    machine.has_pip('echo "No module named pip" >&2; exit 1')
+    assert f"nothing can fetch: no uv, and no pip in {machine.python}:" in machine.run("install", "--dry-run").out
+    ran = machine.run("install", "--yes", PATH=str(machine.root / "bin"))
+    assert f"there is neither uv, nor pip in {machine.python}" in ran.err
+    assert not machine.packages.exists()
+
+
+def test_the_uv_beside_this_program_is_taken_though_it_lies_in_the_checkout(
+    machine: TauMachine, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    ours = program(checkout / ".bootstrap" / "uv" / "bin" / "uv", "#!/bin/sh\n")
+    around = Surroundings({"PATH": str(ours.parent), "HOME": str(checkout)}, checkout)
+    assert (find_uv(around, checkout), find_uv(around, tmp_path)) == (str(ours), None)
+
+
+def test_a_signal_that_ends_it_ends_the_installer_too(machine: TauMachine) -> None:
+    machine.has_uv(f"echo $$ >{machine.root / 'pid'}; kill -TERM $PPID; exec sleep 60")
+    assert ended(machine, "from continuity.cli import main; main(['install', '--yes'])") == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((machine.root / "pid").read_text()), 0)
+    assert machine.installed() == []
+
+
+def test_what_cannot_take_its_place_leaves_the_one_before_there(machine: TauMachine) -> None:
+    machine.run("install", "--yes")
+    folder, before = the_installation(machine), files(machine.packages)
+    with folders.alone(machine.packages), pytest.raises(OSError, match="No such file"):
+        folders.put(machine.packages / "not-there", folder)
+    assert files(machine.packages) == before
+
+
+def test_one_that_was_moved_aside_by_a_killed_installation_is_put_back(machine: TauMachine) -> None:
+    machine.run("install", "--yes")
+    folder, aside = the_installation(machine), machine.packages / ".old.abcd1234"
+    aside.mkdir()
+    (aside / HALF_MARK).touch()
+    folder.rename(aside / folder.name)
+    assert machine.run("install", "--yes").code == 0
+    assert (machine.installed(), len(machine.installers)) == ([folder], 1)
+
+
+def test_a_python_that_does_not_answer_is_no_reason_to_make_good_packages_anew(machine: TauMachine) -> None:
+    machine.run("install", "--yes")
+    machine.places.shim.unlink()
+    machine.has_tau(before_proof=f'[ -z "$4" ] || {{ touch {machine.root / "asked"}; exit 1; }}')
+    ran = machine.run("install", "--yes")
+    assert (ran.code, (machine.root / "asked").exists(), len(machine.installers)) == (3, True, 1)
 
 
 def test_a_proof_that_fails_replaces_nothing_that_worked(machine: TauMachine) -> None:
@@ -407,91 +488,4 @@ def test_a_shim_that_cannot_be_looked_at_is_unreadable(machine: TauMachine) -> N
 def test_a_folder_that_cannot_be_made_is_said(machine: TauMachine) -> None:
     machine.tau_home.write_text("a file where a folder belongs")
     ran = machine.run("install", "--yes")
-    assert (ran.code, "nothing of it is installed" in ran.err) == (3, True)
-
-
-# -- uninstalling --------------------------------------------------------------------
-
-
-def test_uninstalling_leaves_what_is_a_persons_and_says_where_it_is(machine: TauMachine) -> None:
-    machine.run("install", "--yes", "--skill")
-    kept = {machine.places.state / "a.journal": "rows", machine.places.settings: "{}"}
-    for path, text in kept.items():
-        path.write_text(text)
-    ran = machine.run("uninstall", "--yes")
-    assert ran.code == 0
-    assert {path: path.read_text() for path in kept} == kept
-    assert f"keep {machine.places.state}, with every journal\nkeep {machine.places.settings}\n" in ran.out
-    assert (machine.packages.exists(), machine.places.shim.parent.exists()) == (False, False)
-    assert (machine.tau_home / "skills" / "continuity-memory" / "SKILL.md").exists()
-
-
-def test_uninstalling_twice_is_uninstalling_once(machine: TauMachine) -> None:
-    machine.run("install", "--yes")
-    assert machine.run("uninstall", "--yes").code == 0
-    before = files(machine.root)
-    again = machine.run("uninstall", "--yes")
-    assert (again.code, again.out.splitlines()[0], files(machine.root)) == (0, "there is nothing to remove", before)
-
-
-def test_what_a_failed_installation_left_goes_and_what_is_not_ours_stays(machine: TauMachine) -> None:
-    machine.has_uv("exit 1")
-    machine.run("install", "--yes")
-    assert (machine.packages / LOG).exists()
-    (machine.packages / "mine").mkdir()
-    assert machine.run("uninstall", "--yes").code == 0
-    assert [each.name for each in machine.packages.iterdir()] == ["mine"]
-
-
-def test_a_dry_run_of_uninstalling_says_what_would_go_and_removes_nothing(machine: TauMachine) -> None:
-    machine.run("install", "--yes")
-    before = files(machine.root)
-    ran = machine.run("uninstall", "--dry-run")
-    assert ran.out.splitlines()[:2] == [f"remove {machine.places.shim}", f"remove {the_installation(machine)}"]
-    assert (ran.code, files(machine.root)) == (0, before)
-    assert (machine.run("uninstall").code, files(machine.root)) == (2, before)
-
-
-def test_a_shim_that_somebody_edited_stays_and_so_does_what_it_may_lead_to(machine: TauMachine) -> None:
-    machine.run("install", "--yes")
-    machine.places.shim.write_text(machine.places.shim.read_text() + "# mine\n")
-    before = files(machine.root)
-    ran = machine.run("uninstall", "--yes")
-    assert (ran.code, files(machine.root)) == (1, before)
-    assert f"leave {machine.places.shim} as it is: it is not ours, or was edited\n" in ran.out
-
-
-def test_the_skill_goes_when_asked_for_and_a_prompt_that_was_edited_stays(machine: TauMachine) -> None:
-    machine.run("install", "--yes", "--skill")
-    edited = machine.tau_home / "prompts" / "memory-decide.md"
-    edited.write_text(edited.read_text() + "mine\n")
-    ran = machine.run("uninstall", "--yes", "--skill")
-    assert (ran.code, f"leave {edited} as it is" in ran.out) == (0, True)
-    assert ([each.name for each in edited.parent.iterdir()], list((machine.tau_home / "skills").iterdir())) == (
-        [edited.name],
-        [],
-    )
-
-
-def test_a_link_in_place_of_the_packages_is_not_followed_to_remove_anything(machine: TauMachine) -> None:
-    elsewhere = machine.root / "elsewhere"
-    (elsewhere / f"{TAG}-0123456789ab").mkdir(parents=True)
-    machine.places.state.mkdir(parents=True)
-    machine.packages.symlink_to(elsewhere)
-    assert machine.run("uninstall", "--yes").code == 0
-    assert len(list(elsewhere.iterdir())) == 1
-
-
-def test_what_python_cached_of_the_shim_goes_with_it_and_another_file_stays(machine: TauMachine) -> None:
-    machine.run("install", "--yes")
-    folder = machine.places.shim.parent
-    (folder / "__pycache__").mkdir()
-    (folder / "__pycache__" / "extension.cpython-313.pyc").touch()
-    (folder / "mine.txt").touch()
-    machine.run("uninstall", "--yes")
-    assert list(folder.iterdir()) == [folder / "mine.txt"]
-
-
-def test_paths_name_the_folder_of_the_installations(machine: TauMachine) -> None:
-    assert json.loads(machine.run("paths", "--json").out)["installed"] == str(machine.packages)
-    assert PACKAGES == ("continuity", "journal", "replay")
+    assert (ran.code, "Tau loads what it loaded before" in ran.err) == (3, True)

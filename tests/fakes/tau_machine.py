@@ -103,6 +103,10 @@ class TauMachine(NamedTuple):
         program(self.python, text)
         program(self.tau, f"#!{self.python}\nimport tau\n")
 
+    def has_pip(self, act: str) -> None:
+        text = self.python.read_text()
+        self.python.write_text(text.replace('[ "$1" = "-I" ] && exit 1', f'if [ "$1" = -I ]; then {act}; fi'))
+
     def has_uv(self, act: str = FETCH) -> None:
         program(self.root / "bin" / "uv", UV.format(record=self.root / "uv.record", act=act))
 

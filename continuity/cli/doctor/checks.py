@@ -116,6 +116,8 @@ def of_shim(found: Shim) -> Check:
             return failed(name, f"{found.path} leads to {found.leads_to}, where the packages are not", again)
         case "current" | "outdated" if found.python is not None:
             return failed(name, f"{found.path} is for {found.python}, and Tau runs in another Python", again)
+        case "current" | "outdated" if found.changed:
+            return failed(name, f"files in {found.leads_to} are gone or changed since they were installed", again)
         case "outdated" if found.leads_to != found.packages:
             text = f"{found.path} leads to {found.leads_to}; this command installs {found.packages}"
             return warned(name, text, f"to have this one in Tau: {again}")

@@ -57,6 +57,8 @@ class Shim(NamedTuple):
     leads_to: Path | None = None
     leads_somewhere: bool = True
     """Whether all packages are there."""
+    changed: bool = False
+    """Files of the installation it leads to are gone, or are not as they were put there."""
     python: str | None = None
     """The kind of Python it is for, if Tau has another."""
     trouble: str | None = None

@@ -20,6 +20,7 @@ from continuity.cli import shim
 from continuity.cli.doctor import facts
 from continuity.cli.doctor.facts import Configured, Fault, Listed, Machine, Python, Shim, State, Unsaved
 from continuity.cli.doctor.tau import SECONDS, Surroundings, find_tau
+from continuity.cli.installing.marks import is_whole
 from continuity.cli.installing.own import NotInstalled, own
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import InventoryCache, inventory_key
@@ -115,6 +116,7 @@ def shim_at(places: Places, packages: Path, tag: str | None) -> Shim:
         planned.standing,
         leads_to=now.folder,
         leads_somewhere=_is_somewhere(now.folder),
+        changed=now.tag is not None and not is_whole(now.folder),
         python=now.tag if tag is not None and now.tag not in (None, tag) else None,
     )
 

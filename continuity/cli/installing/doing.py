@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from types import FrameType
+from typing import NamedTuple, NoReturn
 
 from continuity.cli import shim
 from continuity.cli.doctor.facts import Tau
 from continuity.cli.doctor.tau import Named, Surroundings, find_tau
 from continuity.cli.installing import folders
 from continuity.cli.installing.fetching import NotFetched, Wanted, fetch
+from continuity.cli.installing.marks import is_whole, mark
 from continuity.cli.installing.own import Own, locked_file
 from continuity.cli.installing.plan import Plan
 
@@ -63,29 +68,58 @@ def install(planned: Plan, around: Surroundings, tell: Callable[[str], None], se
         shim.install(planned.shim)
         return Done(said.instead, (), None)
     try:
-        with folders.alone(planned.packages):
-            said = _placed(planned, planned.own, around, tell, seconds) if planned.build else planned.tau
-            before = shim.lead_at(planned.shim.path)
-            shim.install(planned.shim)
-            return Done(said.instead, *_tidied(planned, before))
+        with ended_orderly(), folders.alone(planned.packages):
+            return _led(planned, planned.own, around, tell, seconds)
     except folders.Busy:
         raise NotInstalledNow("another installation is at work", "wait for it, and try again") from None
     except NotFetched as error:
         raise NotInstalledNow(error.what, error.hint) from None
 
 
+def _led(planned: Plan, own: Own, around: Surroundings, tell: Callable[[str], None], seconds: float) -> Done:
+    """Have the packages there, and lead Tau to them."""
+    try:
+        said = _placed(planned, own, around, tell, seconds) if planned.build else planned.tau
+        before = shim.lead_at(planned.shim.path)
+        folders.note_shim(planned.packages, planned.shim.path)
+        shim.install(planned.shim)
+    except BaseException:
+        folders.clear(planned.packages)  # if nothing is in it
+        raise
+    return Done(said.instead, *_tidied(planned, before))
+
+
+@contextmanager
+def ended_orderly() -> Generator[None]:
+    """Let a signal that ends us end what we started too, and leave nothing half done."""
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    mine = threading.current_thread() is threading.main_thread()
+    numbers = [each for each in (signal.SIGTERM, signal.SIGHUP) if mine and signal.getsignal(each) == signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _placed(planned: Plan, own: Own, around: Surroundings, tell: Callable[[str], None], seconds: float) -> Tau:
-    """Make the folder, unless one that is good is there already."""
+    """Make the folder, unless it is there as it was made."""
     folder = planned.lead.folder
-    if folder.is_dir() and not folder.is_symlink():
-        said = _asked(planned, planned.lead, around, seconds)
-        if said.loading == "":
-            return said
+    if is_whole(folder):
+        return _proven(planned, planned.lead, around, seconds)
+    folders.refuse(folder)
     tell("fetching the libraries ...")
     with folders.draft(planned.packages) as building:
         target = building / "packages"
-        fetch(Wanted(planned.python.path, locked_file(), target, planned.packages / folders.LOG), around)
+        log = planned.packages / folders.LOG
+        fetch(Wanted(planned.python.path, locked_file(), target, log, shim.package_folder()), around)
         folders.fill(target, own.contents)
+        mark(target, folder.name)
         said = _proven(planned, planned.lead._replace(folder=target), around, seconds)
         folders.put(target, folder)
     return said
@@ -119,7 +153,8 @@ def _tidied(planned: Plan, before: shim.Lead | None) -> tuple[tuple[Path, ...], 
     if before is None or before.folder == planned.lead.folder:
         return (), None
     kept = before.folder if before.folder.parent == planned.packages and before.folder.is_dir() else None
-    keep = {planned.lead.folder} if kept is None else {planned.lead.folder, kept}
+    keep = {planned.lead.folder, *folders.led_elsewhere(planned.packages, planned.shim.path)}
+    keep |= set() if kept is None else {kept}
     try:
         return folders.remove(planned.packages, keep=keep), kept
     except OSError:

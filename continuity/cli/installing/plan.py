@@ -10,6 +10,7 @@ from continuity.cli import shim
 from continuity.cli.doctor.checks import of_tau
 from continuity.cli.doctor.facts import Python, Tau
 from continuity.cli.doctor.tau import SECONDS, Named, Surroundings, find_tau
+from continuity.cli.installing.marks import is_whole
 from continuity.cli.installing.own import Own, own
 from continuity.memory.server import inside
 from continuity.places import Places
@@ -44,7 +45,7 @@ class Plan(NamedTuple):
     own: Own | None
     """What would lie in `lead.folder`; null for a checkout, which stays where it is."""
     proven: bool
-    """Tau's Python has just loaded it from there, by the shim that is there."""
+    """Tau's Python has just loaded it from there, by the shim that is there, and each file is as it was installed."""
 
     @property
     def build(self) -> bool:
@@ -82,6 +83,7 @@ def plan(places: Places, packages: Path, around: Surroundings, wish: Wish, secon
         named=wish.named is not None,
     )
     proven = before is not None and before.folder == lead.folder and before.tag == lead.tag and tau.loading == ""
+    proven = proven and (had is None or is_whole(lead.folder))
     return Plan(shim.plan(places.shim, lead), lead, tau, tau.python, places.packages, had, proven)
 
 
