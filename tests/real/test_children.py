@@ -6,10 +6,13 @@ from collections.abc import Generator
 
 import pytest
 
+from journal.reader import open_reader
+from replay.audit import audit
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived, briefs, lived
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.story import Story
+from tests.fakes.tau687 import announce
 from tests.fakes.tau_session import live_session
 
 
@@ -19,7 +22,12 @@ def model() -> Generator[ScriptedModel]:
         yield scripted
 
 
-async def test_a_child_that_quits_leaves_the_server_and_the_saves_to_its_parent(scene: FakeScenario) -> None:
+@pytest.mark.parametrize("level", ["A", "B"])
+async def test_a_child_that_quits_leaves_the_server_and_the_saves_to_its_parent(
+    scene: FakeScenario, monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    if level == "A":
+        announce(monkeypatch)
     scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
     async with lived(scene) as parent:
         await parent.saved("one")
@@ -27,11 +35,16 @@ async def test_a_child_that_quits_leaves_the_server_and_the_saves_to_its_parent(
         async with live_session(scene.home) as live:
             child = Lived(live, scene)
             await child.saved("by the child")
+            await parent.saved("beside the child")
             assert child.path() != parent.path()
         assert [len(briefs(each.live)) for each in (parent, child)] == [1, 1]
         await parent.saved("two")
         assert scene.memory.calls()["initialize"] == started
-        assert scene.memory.calls()["write_note"] == 3
+        assert scene.memory.calls()["write_note"] == 4
+        journals = (parent.path(), child.path())
+    for path in journals:
+        with open_reader(path) as reader:
+            assert audit(reader).ok
     assert scene.processes() == []
 
 

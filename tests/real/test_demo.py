@@ -21,6 +21,7 @@ from tools.demo.steps import STEPS
 ROOT = Path(demo.__file__).parents[2]
 
 
+@pytest.mark.long  # kill points, settling and ten cycles show each of its steps too
 @pytest.mark.timeout(300)
 def test_every_step_is_proven(tmp_path: Path) -> None:
     done = subprocess.run(

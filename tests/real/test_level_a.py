@@ -300,11 +300,3 @@ async def test_a_move_that_is_not_announced_is_a_branch_with_the_next_prompt(sce
             await one.settle()
             assert [forked.reason for forked in recorded(one.path(), BranchForked, 2)] == ["path-left"]
             assert order(one, WriteAnswered) == [WriteAnswered]
-
-
-async def test_the_status_page_names_the_level(scene: FakeScenario) -> None:
-    async with lived(scene) as one:
-        await one.prompt("one")
-        assert "A: the host announces compactions and branches" in (
-            one.live.tau.handle_command("/bm-status").message or ""
-        )

@@ -11,11 +11,9 @@ from journal.events import BranchForked, CaptureProbed, SessionOpened, ToolAnswe
 from journal.reader import open_reader
 from replay.audit import audit
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import lived
 from tests.fakes.scenario import until
 from tests.fakes.scripted_model import Body, Json, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
-from tests.real.test_boundaries import child_session
 from tests.shell.rig import names, recorded
 
 NOTE: dict[str, Json] = {"project": "main", "directory": "d", "title": "asked-for", "content": "by the agent"}
@@ -85,26 +83,3 @@ def test_the_second_writes_to_a_journal_of_its_own_and_goes_on_in_a_branch_when_
     assert len(recorded(path, BranchForked, 2)) == 1
     assert [answer.outcome for answer in recorded(path, WriteAnswered, 2)][-1] == "accepted"
     assert (sound(path), sound(adhoc)) == (True, True)
-
-
-async def test_a_child_session_without_a_file_has_its_calls_on_record_and_its_parent_keeps_its_journal(
-    tmp_path: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene = FakeScenario(tmp_path, model)
-    for name, value in scene.home.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(scene.home.cwd)
-    async with lived(scene) as parent:
-        await parent.saved("one")
-        child = await child_session(scene)
-        await child.emit_pending_session_start()
-        _ = [event async for event in child.prompt("write it")]
-        (adhoc,) = [one for one in scene.home.journals() if one != parent.path()]
-        assert [answer.outcome for answer in recorded(adhoc, ToolAnswered)] == ["accepted"]
-        assert [(opened.reason, opened.level) for opened in recorded(adhoc, SessionOpened)] == [("ad-hoc", "C")]
-        assert adhoc.name in (child.handle_command("/bm-status").message or "")
-        assert adhoc.name not in (parent.live.tau.handle_command("/bm-status").message or "")
-        await child.aclose()
-        assert not recorded(parent.path(), ToolCalled)
-    assert names(adhoc)[-1] == "session-closed"
-    assert "d/asked-for.md" in scene.memory.notes

@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from continuity.memory.liveness import group_state
-from journal.events import ToolAnswered, ToolCalled
+from journal.events import BriefDelivered, ToolAnswered, ToolCalled
 from tests.fakes.fake_scenario import FakeScenario
-from tests.fakes.lived import Lived, lived
+from tests.fakes.lived import Lived, briefs, lived
 from tests.fakes.scripted_model import Json, ScriptedModel
 from tests.fakes.tau687 import announce
 from tests.fakes.tool_user import ToolUser, results
@@ -74,13 +74,19 @@ async def test_after_every_boundary_a_call_is_answered_by_one_server_that_was_st
     assert scene.processes() == []
 
 
-async def test_twenty_reloads_leave_one_server_and_an_exit_none(scene: FakeScenario) -> None:
-    scene.set(capture_knowledge=False, auto_recall=False)
+async def test_twenty_reloads_leave_one_brief_and_one_server_and_an_exit_none(scene: FakeScenario) -> None:
+    scene.set(capture_knowledge=False)
+    scene.memory.put("tasks/foghorn.md", "Mend the foghorn.", type="task", status="active")
     async with lived(scene) as one:
+        await one.prompt("hello")
+        await one.settle()
         connection = one.serving.link.connection if one.serving.link else None
         assert connection is not None
         for _ in range(20):
             await one.live.tau.reload()
+        await one.prompt("go on")
+        await one.settle()
+        assert (len(briefs(one.live)), len(recorded(one.path(), BriefDelivered))) == (1, 1)
         assert len(scene.processes()) == 2
         assert one.serving.link is not None
         assert one.serving.link.connection is connection
