@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,8 @@ _STARTED_WITHIN = 30.0
 _DONE_WITHIN = 60.0
 _ENDED_WITHIN = 30.0
 _NOTICE = "[extension:"
+_FAILED = re.compile(r"Continuity: .* failed \(\w+\)")
+"""How a notice of ours says it; Tau's own diagnostics of extensions are seen by nobody outside it."""
 
 
 class TauTrouble(AssertionError):
@@ -73,6 +76,11 @@ def start_print(home: TauHome, text: str, *options: str) -> subprocess.Popen[str
         encoding="utf-8",
         start_new_session=True,
     )
+
+
+def failures(said: str) -> list[str]:
+    """What is said there of a handler or a job of ours that failed."""
+    return [line for line in said.splitlines() if _FAILED.search(line)]
 
 
 class TauProcess:
@@ -221,12 +229,15 @@ class TauProcess:
         self.call("fork", entryId=entry_id)
 
     def quit(self, *, timeout: float = _ENDED_WITHIN) -> int:
-        """Close Tau's stdin, which is how one leaves; returns its exit code."""
+        """Close Tau's stdin, which is how one leaves; returns its exit code. Nothing of ours may have failed by then."""
         stdin = self._process.stdin
         if stdin is not None:
             with contextlib.suppress(OSError):
                 stdin.close()
-        return self._ended(timeout)
+        code = self._ended(timeout)
+        if failed := failures(self.stderr):
+            raise TauTrouble(f"an extension failed: {failed}", self.stderr[-4000:])
+        return code
 
     def signalled(self, number: signal.Signals) -> int:
         """Send Tau itself a signal that ends it; returns its exit code."""

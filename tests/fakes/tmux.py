@@ -12,6 +12,7 @@ from typing import Self
 import pytest
 
 from tests.fakes.scenario import until
+from tests.fakes.tau_process import failures
 
 COLUMNS, LINES = 110, 40
 ENDED = "ended with code"
@@ -72,8 +73,10 @@ class Tmux:
         return self._call("capture-pane", "-p", "-t", "it")
 
     def until(self, part: str) -> str:
-        """Wait until `part` stands on the screen; returns the screen."""
-        return until(lambda: shown if part in (shown := self.shown) else None, f"{part!r}", seconds=_SECONDS)
+        """Wait until `part` stands on the screen; returns the screen, on which nothing of ours may have failed."""
+        screen = until(lambda: shown if part in (shown := self.shown) else None, f"{part!r}", seconds=_SECONDS)
+        assert not (failed := failures(screen)), failed
+        return screen
 
     def until_gone(self, part: str) -> None:
         """Wait until `part` does not stand on the screen any more."""

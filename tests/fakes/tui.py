@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 
 from tests.fakes.tau_home import TauHome
+from tests.fakes.tau_session import failing
 from tests.shell.rig import until
 
 COLUMNS, LINES = 80, 24
@@ -100,5 +101,7 @@ async def on_screen(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tui, "TauTuiApp", Watched)
         patch.setattr(atexit, "register", registered)
-        await tui.run_tui_app(model=None, cwd=home.cwd, session_id=session_id)
+        with failing() as failures:
+            await tui.run_tui_app(model=None, cwd=home.cwd, session_id=session_id)
+    assert not failures, failures
     return "".join(said)

@@ -92,3 +92,17 @@ def test_a_wait_ends_and_shows_what_tau_said_last(home: TauHome) -> None:
         tau.kill()
         with pytest.raises(TauTrouble, match=r"gone|ended|after the end"):
             tau.state()
+
+
+FAILS = """\
+def setup(tau):
+    tau.on("agent_settled", lambda event, context: tau.notify("Continuity: agent_settled failed (ValueError). Go on."))
+"""
+
+
+def test_a_quit_does_not_hide_what_failed(home: TauHome) -> None:
+    home.write_extension("fails", FAILS)
+    with TauProcess(home) as tau:
+        tau.prompt("first")
+        with pytest.raises(TauTrouble, match="agent_settled failed"):
+            tau.quit()
