@@ -100,7 +100,7 @@ def _look(*, skill: bool) -> _Found:
         packages=packages,
         linked=packages.is_symlink(),
         installed=installed,
-        others={folder: path for folder, path in others.items() if folder.parent == packages},
+        others=others,
         there=bool(installed) or (there and not others),
         guides=ours if skill else (),
         unasked=() if skill else ours,

@@ -31,8 +31,10 @@ def test_uninstalling_where_nothing_was_installed_removes_nothing(machine: TauMa
 
 
 def test_a_folder_to_which_another_home_leads_stays_until_that_one_is_uninstalled(machine: TauMachine) -> None:
+    (machine.root / "link").symlink_to(machine.root / "shared")
+    (machine.root / "shared").mkdir()
     shared = {"CONTINUITY_HOME": str(machine.root / "shared")}
-    other = shared | {"TAU_HOME": str(machine.root / "other")}
+    other = {"CONTINUITY_HOME": str(machine.root / "link"), "TAU_HOME": str(machine.root / "other")}
     for env in (shared, other):
         assert machine.run("install", "--yes", **env).code == 0
     (folder,) = folders.installed(machine.root / "shared" / "packages")

@@ -174,9 +174,9 @@ def note_shim(packages: Path, path: Path) -> None:
     Raises:
         OSError: It was not written.
     """
-    if path not in shims(packages):
+    if path.resolve() not in shims(packages):
         with (packages / SHIMS).open("ab") as file:
-            file.write(os.fsencode(path) + b"\0")
+            file.write(os.fsencode(path.resolve()) + b"\0")
 
 
 def forget_shim(packages: Path, path: Path) -> None:
@@ -185,7 +185,7 @@ def forget_shim(packages: Path, path: Path) -> None:
     Raises:
         OSError: It was not written.
     """
-    left = b"".join(os.fsencode(each) + b"\0" for each in shims(packages) if each != path)
+    left = b"".join(os.fsencode(each) + b"\0" for each in shims(packages) if each != path.resolve())
     if left:
         (packages / SHIMS).write_bytes(left)
     else:
@@ -197,11 +197,11 @@ def led_elsewhere(packages: Path, mine: Path) -> dict[Path, Path]:
     found: dict[Path, Path] = {}
     for path in shims(packages):
         try:
-            lead = None if path == mine else shim.lead_at(path)
+            lead = None if path == mine.resolve() else shim.lead_at(path)
         except OSError:  # it may lead to any of them
             return dict.fromkeys(installed(packages), path)
-        if lead is not None:
-            found[lead.folder] = path
+        if lead is not None and lead.folder.parent.resolve() == packages.resolve():
+            found[packages / lead.folder.name] = path
     return found
 
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+import msgspec
+
 from continuity.cli.shim import PACKAGES
 
 _NAME = "tau-continuity"
@@ -69,11 +71,22 @@ def _described(folder: Path) -> Distribution:
     raise NotInstalled
 
 
+class _Editable(msgspec.Struct, frozen=True):
+    editable: bool = False
+
+
+class _Origin(msgspec.Struct, frozen=True):
+    """What installers say of where a distribution came from."""
+
+    url: str
+    dir_info: _Editable = _Editable()
+
+
 def _installed_from(found: Distribution) -> Path | None:
     try:
-        told = json.loads(found.read_text("direct_url.json") or "{}")
-        return Path(url2pathname(urlsplit(told["url"]).path)).resolve() if told["dir_info"]["editable"] else None
-    except (ValueError, TypeError, KeyError):
+        told = msgspec.json.decode(found.read_text("direct_url.json") or "", type=_Origin)
+        return Path(url2pathname(urlsplit(told.url).path)).resolve() if told.dir_info.editable else None
+    except (ValueError, msgspec.MsgspecError):
         return None
 
 
