@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import threading
+import time
 import types
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,6 +21,9 @@ from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.started import started
 from tests.fakes.tau_session import live_session
+
+STRETCH_SECONDS = 0.25
+"""Of its own processor time no handler keeps the loop that long, however many rows there are."""
 
 
 @pytest.fixture(scope="module")
@@ -50,31 +56,58 @@ async def test_a_first_setup_asks_the_server_in_a_thread(scene: FakeScenario) ->
     assert await started_by_setup(scene) != []
 
 
+@contextmanager
+def slept(found: list[str]) -> Generator[None]:
+    """List also the sleeps of this thread, for which not every Python has an audit event."""
+    here, stock = threading.get_ident(), time.sleep
+
+    def sleep(seconds: float) -> None:
+        if threading.get_ident() == here:
+            found.append("time.sleep")
+        stock(seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "sleep", sleep)
+        yield
+
+
 class Suspensions:
-    """Counts how often each handler of ours gives up the loop before it returns."""
+    """Counts how often each handler of ours gives up the loop before it returns, and for how long it never does."""
 
     def __init__(self) -> None:
         self.count: Counter[str] = Counter()
         self.called: Counter[str] = Counter()
+        self.blocked: list[tuple[str, str]] = []
+        """What each did in the loop's own thread that may block it."""
+        self.worked: dict[str, float] = {}
+        """The longest that each worked at a stretch, in the seconds of its thread: a busy machine adds nothing."""
 
     def watched(self, event: str, handler: Callable[..., Any]) -> Callable[..., Any]:
-        async def run(*arguments: object) -> None:
+        async def run(*arguments: object) -> object:
             self.called[event] += 1
-            result = handler(*arguments)
-            if inspect.isawaitable(result):
-                await self._counted(event, result)
+            result = self._step(event, partial(handler, *arguments))
+            return await self._counted(event, result) if inspect.isawaitable(result) else result
 
         return run
 
+    def _step[R](self, event: str, step: Callable[[], R]) -> R:
+        began = time.thread_time()
+        with started() as found, slept(found):
+            try:
+                return step()
+            finally:
+                self.blocked += [(event, each) for each in found]
+                self.worked[event] = max(self.worked.get(event, 0.0), time.thread_time() - began)
+
     @types.coroutine
-    def _counted(self, event: str, awaited: Awaitable[None]) -> Generator[Any, Any, None]:
+    def _counted(self, event: str, awaited: Awaitable[object]) -> Generator[Any, Any, object]:
         steps = awaited.__await__()
         go_on: Callable[[], object] = partial(next, steps)
         while True:
             try:
-                waits_for = go_on()
-            except StopIteration:
-                return
+                waits_for = self._step(event, go_on)
+            except StopIteration as end:
+                return end.value
             self.count[event] += 1
             go_on = partial(next, steps)
             try:
@@ -100,3 +133,5 @@ async def test_a_start_and_a_rest_return_at_once_while_memory_never_answers(
         assert (seen.called["session_start"] > 0, seen.called["agent_settled"] > 1) == (True, True)
         assert (seen.count["session_start"], seen.count["agent_settled"]) == (0, 0)
         assert seen.count["message_end"] > 0  # its answer is what the prompt goes on with
+    assert seen.blocked == []
+    assert {event: seconds for event, seconds in seen.worked.items() if seconds > STRETCH_SECONDS} == {}
