@@ -111,7 +111,7 @@ class Owner:
             self._stop.set()
             if self._on_cut is not None:
                 with anyio.CancelScope(shield=True):
-                    await self._on_cut()
+                    await self._guarded("end", self._on_cut)
             raise
         finally:
             self._group = None

@@ -80,7 +80,6 @@ class Session:
             self._begun.set()
 
     async def _start(self, reason: OpenReason) -> None:
-        self._left = False  # before the first wait: the host may leave at once
         if self._after is not None:
             await self._after.wait()
         async with self._turn:

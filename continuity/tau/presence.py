@@ -10,12 +10,9 @@ from continuity.notices import Notice, Notices
 from continuity.shell.ports import NoticeLevel
 from continuity.shell.session import Session
 from continuity.state import State
-from continuity.tau.host import Tau, has_screen, notify
+from continuity.tau.host import Tau, has_screen, is_alive, notify
 from continuity.tau.host.terminal import say_after_exit, say_while_leaving
 from continuity.tau.pages import SCREEN_WIDTH, fitted
-
-_REMEMBERED = 8
-"""Generations that may still be alive; a host holds few sessions at once."""
 
 
 class Presence:
@@ -35,7 +32,7 @@ class Presence:
         When it is gone, whoever was there before it and still is speaks again:
         a session's child may come and go.
         """
-        self._taus = [tau, *self._taus[:_REMEMBERED]]
+        self._taus = [tau, *(each for each in self._taus if each is not tau and is_alive(each))]
         self._leaving = False
         answers, self._answers = self._answers, []
         for text, level in answers:

@@ -254,17 +254,21 @@ class Resident:
         finally:
             with anyio.CancelScope(shield=True):
                 await self.owner.close()
-                for session in sessions:
-                    self._tell_unsaved(session)
-                await self._let_go()
-                self.presence.end()
+                try:
+                    for session in sessions:
+                        self._tell_unsaved(session)
+                    await self._let_go()
+                finally:
+                    self.presence.end()
 
     async def _let_go(self) -> None:
         """Close every journal; also where the loop ended and nobody quit, or this process would keep them locked."""
-        for session in tuple(self.sessions.values()):
-            if not session.runner.closed:
-                await session.close("quit")
-        await self.adhoc.close("quit")
+        still_open = [session.close for session in self.sessions.values() if not session.runner.closed]
+        for close in (*still_open, self.adhoc.close):
+            try:
+                await close("quit")
+            except Exception as error:  # noqa: BLE001 - becomes a notice: one that fails keeps no other locked
+                self._failed("close", error)
 
     async def _drained(self, sessions: Sequence[Session], seconds: float) -> None:
         async with anyio.create_task_group() as group:

@@ -171,7 +171,9 @@ async def test_whoever_ends_its_task_from_outside_lets_it_finish_what_it_must() 
     async def let_go() -> None:
         await anyio.lowlevel.checkpoint()
         finished.append("let go")
+        raise ValueError("no")
 
+    FAILURES.clear()
     owner = Owner(told, let_go)
     owner.spawn("job", job)
     await begun.wait()
@@ -179,7 +181,8 @@ async def test_whoever_ends_its_task_from_outside_lets_it_finish_what_it_must() 
     for task in tasks:  # as asyncio does at the end of a loop
         task.cancel()
     await asyncio.wait(tasks)
-    assert finished == ["let go"]
+    assert (finished, [name for name, _ in FAILURES]) == (["let go"], ["end"])
+    assert all(task.cancelled() for task in tasks)
     assert not owner.alive
     owner.spawn("late", let_go)  # goes nowhere, and fails nobody
     assert await owner.drain(1)

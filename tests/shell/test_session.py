@@ -257,6 +257,7 @@ async def test_a_session_that_the_host_comes_back_to_goes_on(tmp_path: Path) -> 
         talk = await process.open(conversation)
         await talk.turn("one")
         await talk.session.leave(lambda: process.owner.spawn("left", talk.session.end_when_idle, daemon=True))
+        talk.session.returned()
         await talk.session.start("resume")
         process.mind.gate.set()
         await talk.saved("two")
@@ -264,17 +265,23 @@ async def test_a_session_that_the_host_comes_back_to_goes_on(tmp_path: Path) -> 
         assert not talk.events(SessionClosed)
 
 
-async def test_a_host_that_comes_back_at_once_overtakes_no_leaving(tmp_path: Path) -> None:
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_a_session_that_was_left_lets_go_unless_the_host_says_that_it_came_back(
+    tmp_path: Path, *, comes_back: bool
+) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
         await talk.saved("one")
         left = anyio.Event()
         async with anyio.create_task_group() as group:
             group.start_soon(talk.session.leave, left.set)
-            group.start_soon(talk.session.start, "resume")
+            group.start_soon(talk.session.start, "resume")  # a reload's, which had waited
+            await anyio.lowlevel.checkpoint()
+            if comes_back:
+                talk.session.returned()
         assert left.is_set()
         await talk.session.end_when_idle()
-        assert not talk.session.gone.is_set()
+        assert talk.session.gone.is_set() is not comes_back
 
 
 async def test_a_successor_waits_until_the_journal_is_free(tmp_path: Path) -> None:

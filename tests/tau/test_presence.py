@@ -158,6 +158,18 @@ def test_when_the_newest_is_gone_whoever_was_there_before_speaks() -> None:
     assert (texts(child), texts(parent)) == (["through the child"], ["through the parent"])
 
 
+def test_a_parent_that_lives_speaks_again_however_many_children_came_and_went() -> None:
+    presence, parent, children = Presence(), FakeTau(), [FakeTau() for _ in range(12)]
+    presence.use(parent.api)
+    for child in children:
+        presence.use(child.api)
+        presence.use(child.api)  # it moved in its tree
+    for child in children:
+        child.gone = True
+    presence.say("link", "Memory is away.")
+    assert texts(parent) == ["Memory is away."]
+
+
 def test_what_a_server_or_a_journal_names_does_not_act_on_the_terminal() -> None:
     presence, tau = Presence(), FakeTau()
     presence.use(tau.api)

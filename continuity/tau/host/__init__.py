@@ -336,6 +336,14 @@ def notify(to: Tau | Context, text: str, severity: NoticeLevel = "info") -> bool
     return True
 
 
+def is_alive(tau: Tau) -> bool:
+    """Tell whether this generation still speaks for a session; False once it was replaced."""
+    try:
+        return bool(tau.context)
+    except ExtensionError:
+        return False
+
+
 def has_screen(tau: Tau) -> bool:
     """Tell whether a person sees Tau's own screen; False in print and RPC mode, and when this generation was replaced."""
     try:
