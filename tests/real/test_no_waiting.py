@@ -14,12 +14,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from anyio import to_thread
 from tau_coding.extensions import ExtensionAPI
 
 from continuity.tau.extension import setup
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.started import started
+from tests.fakes.tau_process import tau_print
 from tests.fakes.tau_session import live_session
 
 STRETCH_SECONDS = 0.25
@@ -48,6 +50,15 @@ async def started_by_setup(scene: FakeScenario) -> list[str]:
 
 async def test_a_warm_setup_starts_no_process_no_thread_and_no_connection(scene: FakeScenario) -> None:
     assert await started_by_setup(scene) == []
+
+
+async def test_a_warm_setup_loads_nothing_of_the_memory_protocol(scene: FakeScenario) -> None:
+    """In a process of its own: here a test before has loaded it."""
+    shutil.rmtree(scene.home.home / "extensions" / "continuity")
+    told = "import sys\nfrom continuity.tau.extension import setup as ours\n"
+    told += "def setup(tau):\n    ours(tau)\n    print('loaded:', 'mcp' in sys.modules, file=sys.stderr)\n"
+    scene.home.write_extension("probe", told)
+    assert "loaded: False\n" in (await to_thread.run_sync(tau_print, scene.home, "/bm-status")).stderr
 
 
 async def test_a_first_setup_asks_the_server_in_a_thread(scene: FakeScenario) -> None:

@@ -142,14 +142,6 @@ def test_no_command_leaves_a_message_in_the_conversation(left: Left) -> None:
     assert not any("/bm-" in message or WORDS in message for message in left.transcript)
 
 
-def test_print_mode_shows_the_last_save_and_asks_no_model(scene: Scenario, left: Left) -> None:
-    before = len(scene.model.requests)
-    ran = tau_print(scene.home, "/bm-last", "--session", left.session_id)
-    assert (ran.returncode, len(scene.model.requests)) == (0, before)
-    assert "[extension:info] Saved last on this branch" in ran.stderr
-    assert "paint the rail in spring" in ran.stderr
-
-
 def test_print_mode_shows_the_page_of_what_is_proven_and_what_memory_cost(scene: Scenario, left: Left) -> None:
     ran = tau_print(scene.home, "/bm-status", "--session", left.session_id)
     assert ran.returncode == 0
