@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Annotated, cast
 
 import anyio
+import anyio.to_thread
 import mcp_types
 from mcp import ClientSession, MCPError
 from mcp.shared.dispatcher import CallOptions
@@ -34,7 +35,7 @@ from continuity.memory.errors import (
     ConnectReason,
 )
 from continuity.memory.inventory import Inventory, ListedTool
-from continuity.memory.schema import conforms
+from continuity.memory.schema import conforms, usable
 from continuity.memory.server import ServerSpec
 from journal.codec import clean
 from journal.events.lifecycle import Process
@@ -84,8 +85,7 @@ class MemoryConnection:
         self.id = ConnectionId(secrets.token_hex(16))
         self.server = clean(greeting.server_info.name, 200)
         self.version = clean(greeting.server_info.version, 200)
-        self.tools_changed = anyio.Event()
-        """Set when the server said that its tools are others now; `list_tools` begins with a new one."""
+        self._tools_changed = anyio.Event()
         self.stalled = False
         """The last call that ended did so at its bound. If one made after that does too, the server is given up as stuck."""
         self._server = server
@@ -105,6 +105,10 @@ class MemoryConnection:
     async def wait_lost(self) -> None:
         """Return when the server can no longer be talked to."""
         await self._server.lost.wait()
+
+    async def wait_tools_changed(self) -> None:
+        """Return when the server said, since its tools were listed last, that they are others now."""
+        await self._tools_changed.wait()
 
     async def give_up_headless(self, seconds: float) -> None:
         """Once what was started has ended, talk on only if something answers within `seconds`.
@@ -168,7 +172,7 @@ class MemoryConnection:
         Raises:
             CallFailed: The first page could not be had.
         """
-        self.tools_changed = anyio.Event()
+        self._tools_changed = anyio.Event()
         tools: list[ListedTool] = []
         notices: list[str] = []
         complete = await self._pages(anyio.current_time() + seconds, tools, notices)
@@ -189,7 +193,7 @@ class MemoryConnection:
                     raise
                 notices.append(f"listing ended early: {error.code}")
                 return False
-            tools.extend(_new(_listed(page, notices), tools))
+            tools.extend(_new(await anyio.to_thread.run_sync(_listed, page, notices), tools))
             cursor = page.cursor
             if cursor is None:
                 return True
@@ -247,7 +251,7 @@ class MemoryConnection:
     async def heard(self, message: object) -> None:
         """Take note of what the server says unasked."""
         if isinstance(message, mcp_types.ToolListChangedNotification):
-            self.tools_changed.set()
+            self._tools_changed.set()
 
     def leave(self) -> None:
         self._leaving = True
@@ -298,7 +302,7 @@ def _listed(page: _Page, notices: list[str]) -> list[ListedTool]:
             ListedTool(
                 name=tool.name,
                 description=tool.description or "",
-                schema=tool.schema_ if isinstance(tool.schema_, dict) else None,
+                schema=tool.schema_ if isinstance(tool.schema_, dict) and usable(tool.schema_) else None,
                 output_schema=tool.output_schema if isinstance(tool.output_schema, dict) else None,
                 read_only=None if tool.annotations is None else tool.annotations.read_only,
             )

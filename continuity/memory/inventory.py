@@ -16,14 +16,14 @@ from continuity.memory.server import ServerSpec, fingerprint, selects_config
 from journal.disk import make_folder
 from journal.ids import Sha256
 
-FORMAT = 1
+FORMAT = 2
 """Changes when a file written earlier would be misread; such a file is then just not found."""
 
 _NAME = "inventory-{}.json"
 
 
 class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool as the server describes it; schemas are kept as they came."""
+    """One tool as the server describes it. A schema is kept as it came, or not at all where it is none."""
 
     name: str
     description: str = ""
@@ -83,8 +83,9 @@ class InventoryCache:
         if not inventory.complete:
             return False
         make_folder(self._folder)
-        content = msgspec.json.encode(_Kept(format=FORMAT, key=key, inventory=inventory))
-        _replace(self._path(key), content)
+        content, path = msgspec.json.encode(_Kept(format=FORMAT, key=key, inventory=inventory)), self._path(key)
+        if not _holds(path, content):
+            _replace(path, content)
         return True
 
     def files(self) -> tuple[Path, ...]:
@@ -107,6 +108,12 @@ def inventory_key(spec: ServerSpec) -> Sha256:
     The environment enters as a digest only: it may hold credentials.
     """
     return digest([FORMAT, spec.command, spec.args, fingerprint(spec.command), selects_config(spec.env)])
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    with suppress(OSError):
+        return path.read_bytes() == content
+    return False
 
 
 def _replace(path: Path, content: bytes) -> None:

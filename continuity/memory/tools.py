@@ -25,6 +25,9 @@ from journal.events.writes import Outcome
 PREFIX = "bm_"
 LONGEST_NAME = 64
 _ALLOWED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "enum", "not")
+"""What a provider takes in a property, and not beside the properties."""
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
 _LOOK = "Read the note before repeating anything."
 _LONGEST_INLINE = 2000
@@ -85,15 +88,16 @@ def bridge(tools: Iterable[ListedTool], *, allow: Collection[str] | None = None,
     """Choose a name for each tool: `bm_` and its own, changed only where a provider, the host or another tool forbids it.
 
     `allow` holds the server's names, or ours; None allows all. Names depend on
-    the set of tools, not on its order.
+    the set of tools, not on its order, nor on what is allowed.
     """
     specs: list[ToolSpec] = []
     left_out: list[str] = []
-    wanted = None if allow is None else {name.removeprefix(PREFIX) for name in allow} | set(allow)
     offered = list(tools)
     chosen = _names([(tool.name, nth) for nth, tool in _counted(offered)], taken)
+    meant = {name: _meant(name, chosen) for name in allow or ()}
+    wanted = None if allow is None else frozenset[tuple[str, int]]().union(*meant.values())
     for nth, tool in _counted(offered):
-        if wanted is not None and tool.name not in wanted:
+        if wanted is not None and (tool.name, nth) not in wanted:
             continue
         if not _offerable(tool.schema):
             left_out.append(tool.name)
@@ -101,17 +105,26 @@ def bridge(tools: Iterable[ListedTool], *, allow: Collection[str] | None = None,
         spec = ToolSpec(
             name=chosen[tool.name, nth],
             original=tool.name,
-            description=tool.description,
+            description=_sendable(tool.description),
             schema=tool.schema,
             mutating=tool.read_only is not True,
         )
         specs.append(spec)
-    names = {tool.name for tool in offered}
-    return Bridge(
-        tools=tuple(specs),
-        left_out=tuple(left_out),
-        unknown=tuple(sorted(n for n in allow or () if n not in names and n.removeprefix(PREFIX) not in names)),
-    )
+    unknown = tuple(sorted(name for name, found in meant.items() if not found))
+    return Bridge(tools=tuple(specs), left_out=tuple(left_out), unknown=unknown)
+
+
+def _meant(name: str, chosen: Mapping[tuple[str, int], str]) -> frozenset[tuple[str, int]]:
+    """Return the tools that a person names: the server's name goes before ours, and ours before the one it would have."""
+    own = {key for key in chosen if key[0] == name}
+    ours = {key for key, called in chosen.items() if called == name}
+    plain = {key for key in chosen if PREFIX + key[0] == name}
+    return frozenset(own or ours or plain)
+
+
+def _sendable(text: str) -> str:
+    """Half a character has no bytes that could be sent."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _counted(tools: Iterable[ListedTool]) -> Iterator[tuple[int, ListedTool]]:
@@ -125,20 +138,20 @@ def _counted(tools: Iterable[ListedTool]) -> Iterator[tuple[int, ListedTool]]:
 
 def _offerable(schema: Schema | None) -> TypeGuard[Schema]:
     """Whether a provider takes it: one schema it refuses would cost the whole request, with every other tool in it."""
-    if schema is None or schema.get("type") != "object":
+    if schema is None or schema.get("type") != "object" or any(key in schema for key in _NOT_AT_THE_TOP):
         return False
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, list):
         return False
-    each = cast("Mapping[str, object]", properties).values()
-    sound = all(isinstance(value, Mapping | bool) for value in each)
+    each = cast("Mapping[str, object]", properties).items()
+    sound = all(_PROPERTY.fullmatch(name) and isinstance(value, Mapping | bool) for name, value in each)
     return sound and all(isinstance(name, str) for name in cast("list[object]", required)) and _is_json(schema)
 
 
 def _is_json(schema: Schema) -> bool:
-    """A number beyond all bounds is read as infinity, and then is no JSON any more."""
+    """A number beyond all bounds is read as infinity, and then is no JSON any more; nor is half a character."""
     try:
-        json.dumps(schema, allow_nan=False)
+        json.dumps(schema, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return False
     return True

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 type LinkStatus = Literal["idle", "connecting", "up", "down"]
 
 _BRINGS_SDK = "continuity.memory.connection"
-_LATE = ("continuity.privacy.recognition", "continuity.privacy.candidates", _BRINGS_SDK)
-"""What no start needs, and the first prompt or the first call does."""
 
 REST_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0)
 """How long a server that would not start, or did not live, is left alone, by how often that happened in a row."""
@@ -60,7 +58,10 @@ class MemoryLink:
         keep: Callable[[Inventory], None],
         at_rest: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Serve from `spec`; `at_rest` returns once a host that has just been started has drawn its screen."""
+        """Serve from `spec`; `keep` is called in a thread for each inventory that is another than the one before.
+
+        `at_rest` returns once a host that has just been started has drawn its screen.
+        """
         self.spec = spec
         self.timeout_seconds = timeout_seconds
         """The bound of each of its own calls; it follows the settings."""
@@ -79,6 +80,7 @@ class MemoryLink:
         """Why it is down, in one of our own words."""
         self._connection: MemoryConnection | None = None
         self.inventory: Inventory | None = None
+        self._kept: Inventory | None = None
         self.projects = Projects()
         self._listed = 0.0
 
@@ -212,7 +214,8 @@ class MemoryLink:
             self._become("down", self.spec.reason)
             return
         self._become("connecting", None)
-        await self._import_sdk()
+        await self._host_rests()
+        await anyio.to_thread.run_sync(importlib.import_module, _BRINGS_SDK)
         from continuity.memory.connection import connect
 
         try:
@@ -229,18 +232,16 @@ class MemoryLink:
         finally:
             self._connection = None
 
-    async def _import_sdk(self) -> None:
-        """Import it only now and off the loop; even so it keeps the interpreter busy for half a second.
+    async def _host_rests(self) -> None:
+        """Let a host that draws its first screen come first, unless somebody waits for memory.
 
-        So a host that draws its first screen comes first, unless somebody waits for memory.
+        Importing the SDK keeps the interpreter busy for half a second, also off the loop.
         """
         if self._at_rest is not None and _BRINGS_SDK not in sys.modules:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._until_needed, group.cancel_scope)
                 await self._at_rest()
                 group.cancel_scope.cancel()
-        for name in _LATE:
-            await anyio.to_thread.run_sync(importlib.import_module, name)
 
     async def _until_needed(self, patience: anyio.CancelScope) -> None:
         await self._needed.wait()
@@ -252,6 +253,7 @@ class MemoryLink:
         Raises:
             ConnectFailed: It did not live that long.
         """
+        self.inventory = None
         async with anyio.create_task_group() as group:
             group.start_soon(self._list_projects, connection)
             group.start_soon(self._list_tools, connection)
@@ -271,7 +273,7 @@ class MemoryLink:
     async def _follow_tools(self, connection: MemoryConnection) -> None:
         """List anew what the server says has changed; one that says so all the time is heard now and then."""
         while True:
-            await connection.tools_changed.wait()
+            await connection.wait_tools_changed()
             await self._list_tools(connection)
             await anyio.sleep(RELIST_SECONDS)
 
@@ -280,14 +282,20 @@ class MemoryLink:
         self._listed = anyio.current_time()
 
     async def _list_tools(self, connection: MemoryConnection) -> None:
-        """A server that cannot list its tools can still be written to; and a listing without end keeps nobody waiting."""
-        try:
+        """A server that cannot list its tools can still be written to; and a listing without end keeps nobody waiting.
+
+        What was listed before is known until it is listed again.
+        """
+        with suppress(CallFailed):
             self.inventory = await connection.list_tools(min(self.timeout_seconds, LISTING_SECONDS))
-        except CallFailed:
-            self.inventory = None
+            await self._keep_new(self.inventory)
+
+    async def _keep_new(self, inventory: Inventory) -> None:
+        if inventory == self._kept:
             return
         with suppress(OSError):
-            self._keep(self.inventory)
+            await anyio.to_thread.run_sync(self._keep, inventory)
+            self._kept = inventory
 
     def _become(self, status: LinkStatus, error: str | None) -> None:
         self._status, self._error = status, error

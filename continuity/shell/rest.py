@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+
 import anyio
+import anyio.to_thread
 
 TICK_SECONDS = 0.03
 CALM_TICKS = 3
 LATE_SECONDS = 0.01
 """A tick that comes so late had the host's work before it."""
+
+_RULES = ("continuity.privacy.recognition", "continuity.privacy.candidates")
+"""What masks: no start needs it, and the first prompt does, also where there is no server."""
 
 DRAWN_WITHIN_SECONDS = 2.0
 """A host that never rests is not waited for longer."""
@@ -21,3 +27,10 @@ async def at_rest() -> None:
             due = anyio.current_time() + TICK_SECONDS
             await anyio.sleep(TICK_SECONDS)
             calm = calm + 1 if anyio.current_time() - due < LATE_SECONDS else 0
+
+
+async def load_rules() -> None:
+    """Compile the rules that mask, in a thread and once the host is at rest."""
+    await at_rest()
+    for name in _RULES:
+        await anyio.to_thread.run_sync(importlib.import_module, name)

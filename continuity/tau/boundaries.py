@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from continuity.checkout import around
+from continuity.memory.inventory import Inventory
 from continuity.shell.announced import AnnouncedSession
 from continuity.shell.desk import Desk
 from continuity.shell.link import MemoryLink
@@ -56,6 +58,10 @@ class TauBoundaries:
         self._unfiled = False
         self._cwd = Path.cwd()
         self._session: Session | None = None
+        self.listed: Callable[[Inventory], tuple[str, str] | None] | None = None
+        """Returns what is to be said of what the server offers, beside what this generation offered."""
+        self.late = False
+        """Whether its tools were not to be had when they were to be offered."""
         self._down = rival(tau, at_setup=True)
         self._asked = False
         self._withheld = self._down is not None
@@ -78,7 +84,10 @@ class TauBoundaries:
         self._cwd = Path(context.cwd)
         if self._stands_down(context):
             return
-        self._resident.use(self._configured)  # not at setup: whatever calls a reload off leaves all as it was
+        link = self._resident.use(self._configured)  # not at setup: whatever calls a reload off leaves all as it was
+        self._resident.listed = self.listed
+        if self.late:
+            link.want()
         level = host.level(context, self._tau)
         if level == "C":
             self._session = None

@@ -15,6 +15,7 @@ from continuity.memory.inventory import Inventory, InventoryCache, inventory_key
 from continuity.memory.server import ServerSpec
 from continuity.memory.tools import PREFIX, Bridge, ToolReply, bridge, cancelled_reply, unserved_reply
 from continuity.shell.bridging import Call, forward
+from continuity.shell.saying import reason_down
 from continuity.tau.boundaries import TauBoundaries
 from continuity.tau.host import Tau
 from continuity.tau.host.tools import ToolRun, register_tool
@@ -25,13 +26,6 @@ MANY_TOOLS = 60
 
 _NAMED = 8
 """So many names are read in a notice."""
-
-_WHY = {
-    "timeout": "the memory server did not answer in time",
-    "garbage": "the memory server speaks something else than MCP",
-    "exited": "the memory server ended at once",
-    "unstartable": "the memory server could not be started",
-}
 
 
 class Discovered(NamedTuple):
@@ -58,11 +52,13 @@ def offer_tools(
     made = partial(bridge, allow=settings.tools, taken=taken)
     inventory, error = _known(configured, spec)
     offered = made(inventory.tools) if inventory is not None else None
-    living.listed = lambda listed: _news(living, offered, made(listed.tools), listed)
+    boundaries.listed = lambda listed: _news(offered, made(listed.tools), listed)
     if inventory is None or offered is None:
-        boundaries.link.want()  # whoever is late is listed in the background
-        why = _WHY.get(error or "", "the memory server failed")
-        yield "tools", f"Memory's tools are not offered: {why}; /reload offers them once it has listed them."
+        boundaries.late = True  # whoever is late is listed in the background
+        yield (
+            "tools",
+            f"Memory's tools are not offered: {reason_down(error)}. /reload offers them once it has listed them.",
+        )
         return
     for tool in offered.tools:
         call = Call(tool, {}, Ticket(), settings.timeout_seconds)
@@ -133,14 +129,15 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _news(living: Resident, offered: Bridge | None, now: Bridge, listed: Inventory) -> None:
-    """Say what a connected server's own list means for the agent, which has the one of the start until a reload."""
+def _news(offered: Bridge | None, now: Bridge, listed: Inventory) -> tuple[str, str] | None:
+    """Return what a connected server's own list means for the agent, which has the one of the start until a reload."""
     if listed.notices:
-        living.presence.say("listing", _cut_short(listed))
-    elif offered is None:
-        living.presence.say("tools", "Memory has listed its tools; /reload offers them.")
-    elif {spec.name: spec for spec in now.tools} != {spec.name: spec for spec in offered.tools}:
-        living.presence.say("tools", "Memory's tools have changed; /reload offers them as they are now.")
+        return "listing", _cut_short(listed)
+    if offered is None:
+        return "tools", "Memory has listed its tools; /reload offers them."
+    if {spec.name: spec for spec in now.tools} != {spec.name: spec for spec in offered.tools}:
+        return "tools", "Memory's tools have changed; /reload offers them as they are now."
+    return None
 
 
 async def _called(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
+import anyio.from_thread
 
 from continuity.memory.errors import CommandRefused
 from continuity.memory.inventory import Inventory
@@ -29,7 +30,7 @@ from continuity.shell.interrupting import interruptible
 from continuity.shell.link import MemoryLink
 from continuity.shell.opening import Host
 from continuity.shell.owner import Owner
-from continuity.shell.rest import at_rest
+from continuity.shell.rest import at_rest, load_rules
 from continuity.shell.runner import SAVING
 from continuity.shell.serving import keep_inventory
 from continuity.shell.session import Session
@@ -78,8 +79,8 @@ class Resident:
         self.writer = WriterRecord(writer=WriterId(secrets.token_hex(16)), process=identify(os.getpid()))
         self.version = version("tau-continuity")
         self.link: MemoryLink | None = None
-        self.listed: Callable[[Inventory], None] | None = None
-        """Hears what the server offers, whenever it says so."""
+        self.listed: Callable[[Inventory], tuple[str, str] | None] | None = None
+        """Returns what is to be said of what the server offers; asked in a thread, whenever the server says so."""
         self.sessions: dict[SessionId, Session] = {}
         named = f"{host.HOST_NAME} {host.host_version()}"[:200]
         self.adhoc = AdHoc(self.writer, self.clock, self.presence, host=named, version=self.version)
@@ -102,13 +103,15 @@ class Resident:
         self.link = link
         for session in self.sessions.values():
             session.runner.relink(link)
+        self.owner.spawn("rules", load_rules, daemon=True)
         self.owner.spawn("memory", link.run, daemon=True)
         return link
 
     def _listed(self, places: Places, spec: ServerSpec | CommandRefused, inventory: Inventory) -> None:
-        """Keep what the server offers for the next start, and tell of it."""
-        if self.listed is not None:
-            self.listed(inventory)
+        """Keep what the server offers for the next start, and tell of it; called in a thread, for it writes to disk."""
+        news = self.listed(inventory) if self.listed is not None else None
+        if news is not None:
+            anyio.from_thread.run_sync(self.presence.say, *news)
         keep_inventory(places, spec, inventory)
 
     def session(self, context: Context, configured: Configuration, level: Level) -> Session | None:
@@ -198,6 +201,7 @@ class Resident:
             if session.runner.closed and self.sessions.get(session.desk.session_id) is session:
                 del self.sessions[session.desk.session_id]
 
+        session.left()  # now: the host may come back before the job begins
         self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
 
     def sweep(self, session: Session, places: Places) -> None:

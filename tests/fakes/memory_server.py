@@ -205,7 +205,7 @@ class Server:
             return
         pages: list[list[Record]] = plan.get("pages") or [TOOLS]
         index = int(cursor or 0)
-        if index and index == plan.get("broken_after"):
+        if index == plan.get("broken_after"):
             self.send({"id": number, "error": {"code": -32603, "message": "no"}})
             return
         result: Record = {"tools": pages[index] if index < len(pages) else []}

@@ -12,6 +12,7 @@ from continuity.memory import tools
 from continuity.memory.calls import Answer, Json, Ticket
 from continuity.memory.errors import AnswerUnreadable, CallRejected, CallTimedOut, ConnectionLost
 from continuity.memory.inventory import ListedTool
+from continuity.memory.schema import usable
 from continuity.memory.tools import ImageBlock, TextBlock, ToolSpec, bridge, convert_result
 from tests.fakes.memory_server import FakeMemory
 from tests.memory.conftest import Reach, bound
@@ -97,6 +98,13 @@ def test_a_name_the_host_has_taken_is_another_of_the_same_tool() -> None:
         {"type": "object", "required": "a"},
         {"type": "object", "required": [1]},
         {"type": "object", "properties": {"a": {"maximum": float("inf")}}},
+        {"type": "object", "properties": {"a": {"description": "\ud800"}}},
+        {"type": "object", "properties": {"a b": {}}},
+        {"type": "object", "properties": {"": {}}},
+        {"type": "object", "properties": {"a" * 65: {}}},
+        {"type": "object", "anyOf": [{"required": ["a"]}]},
+        {"type": "object", "oneOf": [{"required": ["a"]}]},
+        {"type": "object", "allOf": [{"required": ["a"]}]},
     ],
 )
 def test_only_a_tool_whose_schema_no_provider_accepts_is_left_out_by_name(schema: Mapping[str, Json] | None) -> None:
@@ -105,11 +113,17 @@ def test_only_a_tool_whose_schema_no_provider_accepts_is_left_out_by_name(schema
     assert [spec.original for spec in offered.tools] == ["good"]
 
 
+def test_half_a_character_in_a_description_costs_neither_the_tool_nor_the_request() -> None:
+    (spec,) = bridge([ListedTool(name="t", schema=OBJECT, description="a \ud800 b é")]).tools
+    assert spec.description == "a ? b é"
+
+
 def test_a_schema_passes_untouched() -> None:
     schema: Mapping[str, Json] = {
         "type": "object",
         "properties": {
             "free": {"type": "object"},
+            "a" * 64: {"default": {"$ref": "#/nowhere"}},
             "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
             "any": {},
             "whatever": True,
@@ -119,7 +133,27 @@ def test_a_schema_passes_untouched() -> None:
         "additionalProperties": {"oneOf": [{"$ref": "#/$defs/n"}, {"type": ["string", "null"]}]},
         "$defs": {"n": {"type": "integer"}},
     }
+    assert usable(schema)
     assert bridge([tool("t", schema)]).tools[0].schema == schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"type": "strin"}}},
+        {"properties": {"a": {"type": "array", "items": "string"}}},
+        {"required": ["a", "a"]},
+        {"properties": {"a": {"pattern": "("}}},
+        {"properties": {"a": {"minimum": 1, "exclusiveMinimum": True}}},
+        {"properties": {"a": {"$ref": "#/$defs/none"}}},
+        {"properties": {"a": {"items": {"anyOf": [{"$ref": "#/$defs/none"}]}}}, "$defs": {}},
+        {"$defs": {"a": {"$ref": "#none"}}},
+    ],
+)
+def test_what_is_no_schema_by_the_providers_draft_or_refers_to_nothing_is_not_usable(
+    schema: Mapping[str, Json],
+) -> None:
+    assert not usable({"type": "object", **schema})
 
 
 @pytest.mark.parametrize(("read_only", "mutating"), [(True, False), (False, True), (None, True)])
@@ -131,6 +165,14 @@ def test_an_allow_list_takes_either_name_and_names_what_it_misses() -> None:
     offered = bridge([tool("a"), tool("b"), tool("c")], allow={"a", "bm_b", "d"})
     assert [spec.original for spec in offered.tools] == ["a", "b"]
     assert offered.unknown == ("d",)
+
+
+def test_an_allow_list_takes_the_name_that_we_gave_and_means_the_servers_own_first() -> None:
+    names = ["a.b", "c", "x", "bm_x"]
+    (renamed,) = (spec.name for spec in bridge([tool(n) for n in names]).tools if spec.original == "a.b")
+    for allowed, meant in {renamed: "a.b", "bm_x": "bm_x", "bm_bm_x": "bm_x", "x": "x", "bm_a.b": "a.b"}.items():
+        offered = bridge([tool(n) for n in names], allow={allowed})
+        assert ([spec.original for spec in offered.tools], offered.unknown) == ([meant], ())
 
 
 def test_text_and_images_stay_as_they_are_and_other_blocks_become_json() -> None:

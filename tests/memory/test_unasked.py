@@ -65,12 +65,16 @@ async def test_a_server_that_changes_its_tools_while_a_call_runs_is_heard(fake: 
     fake.faults(read_note=["changed", "store"])
     async with reach() as connection:
         await connection.list_tools(10)
-        assert not connection.tools_changed.is_set()
+        with anyio.move_on_after(0):
+            await connection.wait_tools_changed()
+            pytest.fail("nothing was said")
         await connection.call_tool("read_note", READ, 20)
         with anyio.fail_after(10):
-            await connection.tools_changed.wait()
+            await connection.wait_tools_changed()
         await connection.list_tools(10)
-        assert not connection.tools_changed.is_set()
+        with anyio.move_on_after(0):
+            await connection.wait_tools_changed()
+            pytest.fail("what was said before a listing is said no more")
 
 
 ODD: Mapping[str, Json] = {

@@ -51,6 +51,23 @@ async def test_a_wait_that_nobody_interrupts_leaves_the_handler_as_it_was(handle
     assert (inside == handler) == (handler == signal.SIG_IGN)
 
 
+async def test_waits_that_overlap_are_all_ended_and_leave_the_handler_as_it_was_in_any_order() -> None:
+    host = signal.getsignal(signal.SIGINT)
+    first, second = interruptible(lambda: None), interruptible(lambda: None)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert signal.getsignal(signal.SIGINT) is not host
+    second.__exit__(None, None, None)
+    assert signal.getsignal(signal.SIGINT) is host
+    heard: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    with interruptible(lambda: heard.append(-1)), interruptible(lambda: heard.append(-2)):
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.lowlevel.checkpoint()
+    assert heard == [signal.SIGINT, -1, -2]
+
+
 async def test_off_the_main_thread_nothing_is_touched() -> None:
     before = signal.getsignal(signal.SIGINT)
 

@@ -163,9 +163,13 @@ async def test_a_retired_link_takes_its_server_with_it(tmp_path: Path) -> None:
         assert process.link.status != "up"
 
 
-async def test_the_inventory_is_kept_at_every_connect(tmp_path: Path) -> None:
+async def test_the_inventory_of_each_connect_is_kept_unless_it_is_the_same(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         await process.open()
         await crash(process)
         await process.link.up(BOUND)
-        assert len(process.inventories) == 2
+        assert len(process.inventories) == 1
+        process.memory.faults(tools={"pages": [[{"name": "new", "inputSchema": {"type": "object"}}]]})
+        await crash(process)
+        await process.link.up(BOUND)
+        assert [tool.name for tool in process.inventories[1].tools] == ["new"]

@@ -62,9 +62,19 @@ async def serving(folder: Path, script: str | None = None, *, seconds: float = 1
     assert asyncio.all_tasks() == before
 
 
+_before: set[psutil.Process] = set()
+
+
+@pytest.fixture(autouse=True)
+def others_children() -> None:
+    """What was there before a test is not its business."""
+    _before.clear()
+    _before.update(psutil.Process().children(recursive=True))
+
+
 def children() -> list[psutil.Process]:
-    """Every process below this one, dead ones that nobody reaped included."""
-    return psutil.Process().children(recursive=True)
+    """Every process below this one that came since the test began, dead ones that nobody reaped included."""
+    return [child for child in psutil.Process().children(recursive=True) if child not in _before]
 
 
 STATES: Mapping[str, Mapping[str, Any]] = {
@@ -280,6 +290,17 @@ async def test_tools_that_change_while_it_runs_are_listed_again_and_kept(tmp_pat
         await until(lambda: len(one.inventories) == 2, "another listing")
         assert [tool.name for tool in one.inventories[1].tools] == ["new"]
         assert one.link.inventory == one.inventories[1]
+
+
+async def test_a_listing_that_fails_later_takes_nothing_away_from_what_is_known(tmp_path: Path) -> None:
+    async with serving(tmp_path) as one:
+        connection = await one.link.up(BOUND)
+        assert connection is not None
+        one.memory.faults(tools={"broken_after": 0}, read_note=["changed", "store"])
+        await connection.call_tool("read_note", {"identifier": "x"}, BOUND)
+        await until(lambda: one.memory.calls()["tools/list"] == 2, "another listing")
+        assert not (await connection.call_tool("read_note", {"identifier": "x"}, BOUND)).is_error
+        assert one.link.inventory == one.inventories[0]
 
 
 async def test_a_listing_without_an_answer_keeps_no_server_from_being_used(

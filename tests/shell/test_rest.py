@@ -67,3 +67,19 @@ async def test_a_loop_that_never_rests_is_waited_for_within_a_bound(monkeypatch:
     monkeypatch.setattr(rest, "LATE_SECONDS", -1.0)
     with anyio.fail_after(BOUND):
         await rest.at_rest()
+
+
+async def test_the_rules_are_loaded_once_the_host_is_at_rest_whether_or_not_a_server_can_be_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "rules_of_a_test.py").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr(rest, "_RULES", ("rules_of_a_test",))
+    drawn = anyio.Event()
+    monkeypatch.setattr(rest, "at_rest", drawn.wait)
+    async with anyio.create_task_group() as group:
+        group.start_soon(rest.load_rules)
+        await anyio.wait_all_tasks_blocked()
+        assert "rules_of_a_test" not in sys.modules
+        drawn.set()
+    assert sys.modules.pop("rules_of_a_test") is not None

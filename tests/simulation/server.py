@@ -256,7 +256,7 @@ class Connection:
         self.version = "0.24.1"
         self.process = server.process
         self.stalled = False
-        self.tools_changed = anyio.Event()
+        self._tools_changed = anyio.Event()
         self._memory = memory
         self._server = server
         self._actor = actor
@@ -265,6 +265,9 @@ class Connection:
     @property
     def lost(self) -> bool:
         return self._leaving or self._server.ended.is_set()
+
+    async def wait_tools_changed(self) -> None:
+        await self._tools_changed.wait()
 
     async def wait_lost(self) -> None:
         await self._server.ended.wait()
