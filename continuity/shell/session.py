@@ -220,13 +220,16 @@ class Session:
             self.runner.recaller.given(self.desk.ledger.current)
         return next(iter(rows or ()), None)
 
+    def left(self) -> None:
+        """The host went to another session: this one lets go of the journal once nothing is owed."""
+        self._left = True
+
     def returned(self) -> None:
         """The host came back before this one let go of the journal: it stays."""
         self._left = False
 
     async def leave(self, wait: Callable[[], None]) -> None:
-        """The host goes to another session: what was gathered is captured here, and `wait` is called to see it end."""
-        self._left = True  # at once: the host may come back while the request waits its turn
+        """After `left`: what was gathered is captured here, and `wait` is called to see it end."""
         with self._guarded():
             await self.request("left-session")
         wait()

@@ -23,6 +23,7 @@ def bodies(process: Rig) -> list[str]:
 
 async def left(process: Rig, talk: Talk) -> None:
     """The host goes to another session."""
+    talk.session.left()
     await talk.session.leave(lambda: process.owner.spawn("left", talk.session.end_when_idle, daemon=True))
 
 

@@ -145,6 +145,7 @@ async def test_a_host_that_comes_back_while_a_session_lets_go_keeps_it(tmp_path:
     async with rig(tmp_path) as process:
         talk = await process.open()
         await talk.saved("one")
+        talk.session.left()
         await talk.session.leave(lambda: None)
         talk.session.returned()
         await talk.session.end_when_idle()

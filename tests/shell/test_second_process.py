@@ -101,6 +101,7 @@ async def test_the_lock_is_taken_at_the_end_and_by_command(tmp_path: Path, end: 
             if end == "quit":
                 assert await other.session.ending(BOUND)
             elif end == "leave":
+                other.session.left()
                 await other.session.leave(lambda: None)
                 await other.settle()
             else:

@@ -238,6 +238,7 @@ async def test_a_session_that_is_left_finishes_its_capture_and_lets_go(tmp_path:
         old = await process.open(name="old")
         await old.turn("the old one's work")
         path = old.path
+        old.session.left()
         await old.session.leave(lambda: process.owner.spawn("left", old.session.end_when_idle, daemon=True))
         new = await process.open(Conversation("n"), name="new")
         process.mind.gate.set()
@@ -256,6 +257,7 @@ async def test_a_session_that_the_host_comes_back_to_goes_on(tmp_path: Path) -> 
         process.mind.gate = anyio.Event()
         talk = await process.open(conversation)
         await talk.turn("one")
+        talk.session.left()
         await talk.session.leave(lambda: process.owner.spawn("left", talk.session.end_when_idle, daemon=True))
         talk.session.returned()
         await talk.session.start("resume")
@@ -274,11 +276,11 @@ async def test_a_session_that_was_left_lets_go_unless_the_host_says_that_it_came
         await talk.saved("one")
         left = anyio.Event()
         async with anyio.create_task_group() as group:
-            group.start_soon(talk.session.leave, left.set)
-            group.start_soon(talk.session.start, "resume")  # a reload's, which had waited
-            await anyio.lowlevel.checkpoint()
+            talk.session.left()
             if comes_back:
-                talk.session.returned()
+                talk.session.returned()  # before the job of leaving has begun
+            group.start_soon(talk.session.leave, left.set)
+            group.start_soon(talk.session.start, "resume")
         assert left.is_set()
         await talk.session.end_when_idle()
         assert talk.session.gone.is_set() is not comes_back

@@ -90,6 +90,7 @@ class TauProcess:
         known = self.sessions.get(file.id)
         if known is None or known.runner.closed:
             known = self._new(file, known.gone if known is not None else None)
+        known.returned()
         self.owner.spawn("start", partial(known.start, reason))
 
     def _new(self, file: SessionFile, after: anyio.Event | None) -> Session:
@@ -174,6 +175,7 @@ class TauProcess:
         session = self.session
         if session is None:
             return
+        session.left()
         finish = partial(self.owner.spawn, "left", session.end_when_idle, daemon=True)
         self.owner.spawn("leave", partial(session.leave, finish))
 
