@@ -78,6 +78,15 @@ def start_print(home: TauHome, text: str, *options: str) -> subprocess.Popen[str
     )
 
 
+DISCLOSED = "Continuity saves masked summaries of this conversation after every turn to project main (local)"
+
+
+def disclosed_in_order(said: str) -> bool:
+    """Whether it was told once that we save, with the way to stop it, and before anything was said to be saved."""
+    found = [said.find(part) for part in (DISCLOSED, "/bm-pause stops it in this session", "Checkpoint saved: ")]
+    return said.count(DISCLOSED) == 1 and -1 < found[0] < found[1] < found[2]
+
+
 def failures(said: str) -> list[str]:
     """What is said there of a handler or a job of ours that failed."""
     return [line for line in said.splitlines() if _FAILED.search(line)]

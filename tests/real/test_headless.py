@@ -14,7 +14,7 @@ from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.scenario import until
 from tests.fakes.scripted_model import Body, Reply, ScriptedModel, messages_of, purpose_of
 from tests.fakes.story import Story
-from tests.fakes.tau_process import start_print
+from tests.fakes.tau_process import disclosed_in_order, start_print
 
 LONG = "x" * 50_000
 SLEEPS = "sleep in a tool"
@@ -73,6 +73,7 @@ def test_what_is_done_over_rpc_is_on_record_and_the_end_of_input_saves(tmp_path:
         tau.fork(tau.fork_messages()[-1][0])
         tau.prompt("instead")
         assert tau.quit() == 0
+        assert disclosed_in_order("\n".join(tau.notices))
     last = history(scene, 2)
     assert interrupted(last) == [True, True, False, False, False, False]
     assert sum(isinstance(event, CompactionNoticed) for event in last) == 1
