@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from journal.events import CheckpointReferenced
+from journal.events import BriefDelivered, CheckpointReferenced
 from tests.fakes.basic_memory import START_SECONDS
 from tests.fakes.lived import Lived, lived
 from tests.fakes.scenario import Scenario
@@ -39,15 +40,12 @@ async def test_the_checkpoint_is_in_the_next_call_after_every_compaction_a_reloa
         for number, boundary in enumerate(FOLDING.values(), start=1):
             await boundary(walk)
             await walk.prompt()
-            is_known(scene, after=number)
+            is_known(walk, after=number)
             assert references(one) >= number
             await more(walk)
-        await one.live.tau.reload()
-        await is_known_at_the_next_prompt(one, scene)
-        first = one.session_id
-        await one.live.tau.new_session()
-        await one.live.tau.resume(first)
-        await is_known_at_the_next_prompt(one, scene)
+        await is_brought_back_after(one.live.tau.reload, walk)
+        await more(walk)
+        await is_brought_back_after(partial(left_and_resumed, one), walk)
 
 
 async def more(walk: Walk) -> None:
@@ -57,15 +55,26 @@ async def more(walk: Walk) -> None:
     await walk.work("something more", foldable=True)
 
 
-async def is_known_at_the_next_prompt(one: Lived, scene: Scenario) -> None:
+async def left_and_resumed(one: Lived) -> None:
+    first = one.session_id
+    await one.live.tau.new_session()
+    await one.live.tau.resume(first)
+
+
+async def is_brought_back_after(crossing: Callable[[], Awaitable[object]], walk: Walk) -> None:
+    """A compaction takes the brief out of the context, `crossing` follows, and the next call has one delivered since."""
+    one, before = walk.one, len(recorded(walk.one.path(), BriefDelivered))
+    await one.live.tau.compact()
+    await crossing()
     await one.prompt("go on")
     await one.settle()
-    is_known(scene, after=0)
+    is_known(walk, after=0)
+    assert len(recorded(one.path(), BriefDelivered)) > before
 
 
-def is_known(scene: Scenario, *, after: int) -> None:
+def is_known(walk: Walk, *, after: int) -> None:
     """The newest call of the agent has all that was said in the beginning, in a brief."""
-    briefs = [text for _, text in scene.model.requests_for("agent")[-1].messages if is_brief(text)]
+    briefs = [text for _, text in walk.model.requests_for("agent")[-1].messages if is_brief(text)]
     assert [fact for fact in KNOWN if not any(fact in text for text in briefs)] == [], f"after compaction {after}"
 
 
