@@ -168,7 +168,7 @@ class _Stderr:
 
     def say(self, topic: str, text: str, level: str = "info") -> None:
         del level
-        if topic != "save" and not topic.startswith("destination:"):
+        if not topic.startswith(("save:", "destination:")):
             say(text)
 
     def at_once(self, topic: str, text: str, level: str = "info") -> None:

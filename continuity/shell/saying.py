@@ -44,18 +44,19 @@ def told(desk: Desk, intent: WriteIntended, outcome: WriteOutcome, row: Row | No
     name, asked = _NAMES[intent.kind], intent.kind == "note" or (intent.kind == "checkpoint" and desk.asked)
     say = desk.voice.at_once if asked else desk.voice.say
     proof = f" {recorded_as(row)}" if asked and row is not None else ""
+    topic = f"save:{intent.capture_id}"  # only what comes of the same capture takes the place of what was not heard
     match outcome.outcome:
         case "accepted":
             if intent.kind != "transcript":
-                say("save", f"{name.capitalize()} saved: {outcome.file_path} (answered by the server).{proof}")
+                say(topic, f"{name.capitalize()} saved: {outcome.file_path} (answered by the server).{proof}")
         case "refused":
-            say("save", f"The server refused the {name} ({outcome.code}). See /bm-pending.{proof}", "warning")
+            say(topic, f"The server refused the {name} ({outcome.code}). See /bm-pending.{proof}", "warning")
         case "unknown":
             text = f"It is not known whether the {name} was stored ({outcome.code}); it is being settled by reading."
-            say("save", f"{text}{proof}", "warning")
+            say(topic, f"{text}{proof}", "warning")
         case "not-sent":
             text = f"The {name} was not sent ({outcome.code}); it is kept and tried again by itself."
-            say("save", f"{text}{proof}", "warning")
+            say(topic, f"{text}{proof}", "warning")
     if intent.kind == "checkpoint" and outcome.outcome != "not-sent":
         desk.asked = False
 

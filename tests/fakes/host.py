@@ -173,5 +173,5 @@ class Listener:
         self.answers.append(text)
 
     def on(self, topic: str) -> list[str]:
-        """Return what was said on `topic`, oldest first."""
-        return [text for said, text, _ in self.notices if said == topic]
+        """Return what was said on `topic`, or on one below it, oldest first."""
+        return [text for said, text, _ in self.notices if said == topic or said.startswith(f"{topic}:")]

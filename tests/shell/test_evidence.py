@@ -9,7 +9,9 @@ import pytest
 from continuity.memory.calls import Json, Ticket
 from continuity.memory.tools import ToolSpec
 from continuity.shell.bridging import Call, forward
+from continuity.tau.presence import Presence
 from journal.events import NoteEdited, ToolAnswered, WriteAnswered
+from tests.fakes.extension_api import FakeTau
 from tests.fakes.host import Conversation
 from tests.shell.calls import began, text_of, write
 from tests.shell.rig import Rig, Talk, rig, until
@@ -31,6 +33,22 @@ async def reopened(process: Rig, conversation: Conversation) -> tuple[Talk, str]
     brief = (await talk.prompt("go on")).brief
     assert brief is not None
     return talk, brief.brief.text
+
+
+async def test_each_refused_checkpoint_is_told_of_whatever_is_saved_after_it(tmp_path: Path) -> None:
+    async with rig(tmp_path, cadence="every") as process:
+        talk, presence, tau = await process.open(), Presence(), FakeTau()
+        process.memory.faults(write_note=[{"code": "NOTE_LOCKED"}])
+        for text in ("light the lamp", "trim the lamp", "fill the lamp"):
+            await talk.turn(text)
+            await talk.settle()
+            if text == "trim the lamp":
+                process.memory.faults()
+        for notice in process.voice.notices:
+            presence.say(*notice)
+        presence.use(tau.api)
+        told = "".join(text for text, _ in tau.notices)
+        assert (told.count("The server refused the checkpoint"), told.count("Checkpoint saved")) == (2, 1)
 
 
 async def test_an_answer_is_evidence_until_a_read_of_the_same_bytes_is_more(tmp_path: Path) -> None:

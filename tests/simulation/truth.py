@@ -174,7 +174,7 @@ class Truth:
         """Promise 3 in words: saved is said only of what a server answered for."""
         said = process.voice.said
         for topic, text in said[self._heard.get(process.number, 0) :]:
-            if topic == "save" and text.startswith("Checkpoint saved: "):
+            if topic.startswith("save:") and text.startswith("Checkpoint saved: "):
                 path = text.removeprefix("Checkpoint saved: ").partition(" (")[0]
                 if not any(_accepted(sent) and sent.said and sent.said.file_path == path for sent in self.memory.sent):
                     self.world.fail(f"the person was told that {path} was saved")
