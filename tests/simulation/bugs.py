@@ -82,13 +82,13 @@ BUGS = (
     Bug(
         "absence is final while the writing server lives",
         "3: lost only if nothing can land",
-        ((verdict, "_absent", 'probe.writing_server == "gone"', "True"),),
+        ((verdict, "lacks", 'probe.writing_server == "gone"', "True"),),
         DOUBT,
     ),
     Bug(
         "a cloud project counts as local",
         "3: lost only if nothing can land",
-        ((verdict, "_absent", 'probe.project_source == "local"', 'probe.project_source != "unknown"'),),
+        ((verdict, "lacks", 'probe.project_source == "local"', 'probe.project_source != "unknown"'),),
         {"late": 0.8, "cloud": 1.0},
         since=7,
     ),
