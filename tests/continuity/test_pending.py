@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
+from continuity import pending
 from continuity.commands import CommandRejected, Resolve, ResolveCall
 from continuity.decide import decide
 from continuity.pending import (
@@ -454,3 +455,9 @@ def test_a_name_of_several_says_which() -> None:
     with pytest.raises(SeveralOpen) as copies:
         matching(named("abcd01", "abcd01"), "abcd01")
     assert copies.value.hint == "name one journal with --in"
+
+
+def test_what_a_search_in_vain_lacks_is_told_and_what_is_settled_lacks_nothing() -> None:
+    (lack,) = pending.missing(MISSED)
+    assert "the server it was sent through is not proven to be gone" in lack
+    assert pending.missing(LOST) == ()
