@@ -16,7 +16,7 @@ from journal.row import Row
 type Append = Callable[[Composed], Awaitable[bool]]
 """Puts a brief into a host at rest and tells whether it could."""
 
-type How = Literal["put-in", "next-prompt", "known", "nothing", "unreachable", "unanswered", "unrecorded"]
+type How = Literal["put-in", "next-prompt", "known", "nothing", "moved", "unreachable", "unanswered", "unrecorded"]
 
 
 class Oriented(NamedTuple):
@@ -33,13 +33,18 @@ async def orient(session: Session, words: str, append: Append | None) -> Oriente
     A session whose journal was not begun gets it now: a person's command is a first use as much as a prompt is. Off the
     record no topic is asked about, for it would leave the session.
     """
+    async with session.orienting:
+        return await _orient(session, words, append)
+
+
+async def _orient(session: Session, words: str, append: Append | None) -> Oriented:
     desk, runner = session.desk, session.runner
-    if not await session.hold() or desk.ledger is None:
+    branch = await session.stands() if await session.hold() else None
+    if branch is None:
         return Oriented("unrecorded")
     seconds = desk.settings.timeout_seconds
     if await desk.link.up(seconds) is None:
         return Oriented("unreachable")
-    branch = desk.ledger.current
     wanted = runner.ask_anew(branch)
     with anyio.move_on_after(seconds):
         await wanted.came.wait()
@@ -51,6 +56,8 @@ async def orient(session: Session, words: str, append: Append | None) -> Oriente
     if state is None:
         return Oriented("unrecorded")
     composed, row = await runner.recaller.anew(branch, state, view, topic)
+    if await session.stands() != branch:
+        return Oriented("moved", row)
     if composed is None:
         return Oriented("known" if view.briefs_in_context else "nothing", row)
     if append is not None:

@@ -65,6 +65,8 @@ class Composed(msgspec.Struct, frozen=True):
     """The digest it would have without what matched the prompt's topic."""
     withheld: tuple[Withheld, ...]
     """Notes that are not in it because of others that are; what an answer alone disqualifies was recorded with it."""
+    branch: BranchId
+    """Whose conversation it was made for."""
     how: Literal["steered", "appended"] = "steered"
     """Put in as the run's first steering message, or at rest, where the host can."""
 
@@ -135,9 +137,10 @@ class Recaller:
         self._about.pop(branch, None)
         return self._anew.setdefault(branch, Anew())
 
-    def wants_anew(self, branch: BranchId) -> bool:
-        """Whether a person wants a new round for `branch` and it has not come back."""
-        return branch in self._anew
+    @property
+    def wants_anew(self) -> BranchId | None:
+        """The branch for which a person wants a new round that has not come back, also where it was left meanwhile."""
+        return next(iter(self._anew), None)
 
     async def anew(
         self, branch: BranchId, state: State, view: PathView, topic: Sequence[str]
@@ -354,7 +357,7 @@ class Recaller:
         came_back = any(fetched is each for each in self._fetched.values())
         complete = came_back and not (view.compactions and _is_coming(state))
         named = state.checkpoint if found.own and found.own.label != "withdrawn" else None
-        return Composed(brief, named, complete, without.sha256, found.withheld)
+        return Composed(brief, named, complete, without.sha256, found.withheld, state.branch)
 
     async def _selected(
         self, fetched: Fetched | None, about: Sequence[Answer], state: State, view: PathView

@@ -178,8 +178,9 @@ class Runner:
                     again += [at_ms] if at_ms is not None else []
                     if at_ms is None and (branch == ledger.current or not isinstance(effect, Prefetch)):
                         self._start(effect, branch, now_ms)
-            if connection is not None and self.recaller.wants_anew(ledger.current):
-                self._start(Prefetch(ANEW, None), ledger.current, now_ms)
+            anew = self.recaller.wants_anew
+            if connection is not None and anew is not None:
+                self._start(Prefetch(ANEW, None), anew, now_ms)
             if connection is not None and self.adopter.owes(ledger.current):
                 self._start(Reading(), ledger.current, now_ms)
         elif self.begun and connection is not None and not self.recaller.fetched(FIRST_BRANCH):

@@ -30,6 +30,7 @@ from journal.errors import JournalError
 from journal.events import CompactionEnded, CompactionStarted, WorkBegun
 from journal.events.lifecycle import OpenReason
 from journal.events.recall import ANEW
+from journal.ids import BranchId
 from journal.row import Row
 
 _LATER = "Memory is not connected yet; recall follows with a later prompt."
@@ -68,6 +69,8 @@ class Session:
         self._begun = anyio.Event()
         self._left = False
         self._told_late = False
+        self.orienting = anyio.Lock()
+        """Held while a person has memory asked anew: the second of two sees what the first put in."""
 
     # -- boundaries ----------------------------------------------------------
 
@@ -186,6 +189,15 @@ class Session:
                     await self._take_hold(await self.desk.source.view(None), prompted=True)
             return self.desk.ledger is not None
 
+    async def stands(self) -> BranchId | None:
+        """Bring the journal to where the host's path is by now, and tell the branch; None if that cannot be recorded."""
+        async with self._boundary():
+            ledger = self.desk.ledger
+            if ledger is not None and not self.holding.placed:
+                with self._guarded():
+                    await self.holding.place(ledger, await self.desk.source.view(None))
+            return ledger.current if ledger is not None and self.holding.placed else None
+
     async def switch(self, *, off: bool, anchor: object | None) -> Switched:
         """Go off the record, or on it again, after the message `anchor`: the newest one when the person asked."""
         async with self._boundary():
@@ -213,11 +225,11 @@ class Session:
         """Record the same, and return its row if it is on disk."""
         fact, referenced = delivered(composed)
         digest, bodies = kept(composed.brief.text)
-        rows = await self.desk.noted(fact, bodies=bodies if digest == fact.brief_sha256 else {})
+        bodies = bodies if digest == fact.brief_sha256 else {}
+        rows = await self.desk.noted(fact, branch=composed.branch, bodies=bodies)
         if referenced is not None:
-            await self.desk.note(referenced)
-        if self.desk.ledger is not None:
-            self.runner.recaller.given(self.desk.ledger.current)
+            await self.desk.note(referenced, branch=composed.branch)
+        self.runner.recaller.given(composed.branch)
         return next(iter(rows or ()), None)
 
     def left(self) -> None:

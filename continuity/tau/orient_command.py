@@ -54,6 +54,8 @@ def _told(session: Session, came: Oriented) -> tuple[str, NoticeLevel]:
             return f"Nothing new: the same brief is in context already; /bm-why shows it.{why}", "info"
         case "nothing":
             return f"Memory has nothing for this work beyond what is in context, so no brief is made.{why}", "info"
+        case "moved":
+            return f"The conversation went to another branch meanwhile; /bm-orient asks for that one.{why}", "info"
         case "unreachable":
             return f"Memory is not reachable, so nothing was asked: {reason_down(session.desk.link.error)}.", "warning"
         case "unanswered":

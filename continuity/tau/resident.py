@@ -163,6 +163,7 @@ class Resident:
         if isinstance(session, AnnouncedSession) and isinstance(desk.source, ToldSource):
             desk.mirror = HostMirror(tau, desk.session_id)
             desk.source.tell(host.told_path(context))
+            desk.source.ask = partial(host.told_now, tau, desk.session_id)
             return True
         if isinstance(desk.source, FileSource):
             return True

@@ -39,6 +39,8 @@ async def test_a_tau_that_takes_a_brief_at_rest_has_it_at_once(tmp_path: Path, m
     with at_home(tmp_path, model, announced=True) as scene:
         async with lived(scene) as one:
             assert "was put into the conversation. Recorded as row 1@" in await oriented(one, scene, model)
+            one.live.tau.handle_command("/bm-orient the foghorn")  # no boundary was told between
+            await one.settle()
             (brief,) = briefs(one.live)
             assert TASK in brief
 

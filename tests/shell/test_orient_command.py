@@ -97,6 +97,21 @@ async def test_an_announcing_host_at_rest_is_given_it_at_once_and_the_proof_is_i
         assert talk.state.recall.due is None
 
 
+async def test_after_a_look_elsewhere_it_is_asked_for_and_recorded_where_the_host_is_by_now(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk, host = await worked(process, announced=True), Host()
+        first = (await talk.conversation.view(None)).tip
+        await talk.turn("and on")
+        await talk.settle()
+        assert first is not None
+        assert isinstance(talk.session, AnnouncedSession)
+        talk.conversation.go_to(first)
+        await talk.session.moved(None)
+        new_task(process)
+        assert "Recorded as row 2@" in await asked(process, talk, host=host)
+        assert [composed.branch for composed in host.given] == [2]
+
+
 async def test_an_announcing_host_that_is_busy_brings_it_with_the_next_prompt(tmp_path: Path) -> None:
     async with rig(tmp_path, capture_knowledge=False) as process:
         talk = await worked(process, announced=True)

@@ -26,7 +26,7 @@ from continuity.shell.recalling import Composed
 from continuity.tau.adapters import FileSource, ToldSource, details_of
 from continuity.tau.entries import BRIEF_TYPE, MessageKey
 from continuity.tau.host import Told
-from journal.ids import EntryId, Sha256
+from journal.ids import BranchId, EntryId, Sha256
 
 BRIEF = Sha256("ab" * 32)
 
@@ -79,7 +79,7 @@ async def test_a_compaction_takes_the_brief_out_of_context(source: FileSource) -
 
 
 async def test_a_brief_is_seen_with_and_without_what_its_topic_added(source: FileSource) -> None:
-    composed = Composed(Brief("text", BRIEF, (), 0), None, True, Sha256("a" * 64), ())
+    composed = Composed(Brief("text", BRIEF, (), 0), None, True, Sha256("a" * 64), (), BranchId(1))
     added = CustomMessageEntry(
         id="c9", parent_id="u1", custom_type=BRIEF_TYPE, content="text", details=dict(details_of(composed))
     )

@@ -282,6 +282,15 @@ def told_path(context: Context) -> Told:
         raise HostGone from error
 
 
+def told_now(tau: Tau, session_id: str) -> Told | None:
+    """Return the active path of `session_id` by now; None where `tau` was replaced or is another's. Level A only."""
+    context = context_of(tau, session_id)
+    try:
+        return told_path(context) if context is not None else None
+    except HostGone:
+        return None
+
+
 def context_of(tau: Tau, session_id: str) -> Context | None:
     """Return the context of `tau`, outside of any event; None when it was replaced or is another session's."""
     try:
