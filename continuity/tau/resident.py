@@ -203,7 +203,6 @@ class Resident:
                 del self.sessions[session.desk.session_id]
 
         session.left()  # now: the host may come back before the job begins
-        session.left()  # now: the host may come back before the job begins
         self.owner.spawn("leave", partial(session.leave, lambda: self.owner.spawn("left", finish, daemon=True)))
 
     def sweep(self, session: Session, places: Places) -> None:
