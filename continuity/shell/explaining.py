@@ -12,7 +12,8 @@ from journal.errors import JournalError
 from journal.ids import BranchId
 from journal.reader import open_reader
 
-NOTHING = "No brief was put into context by then."
+NOTHING = "No brief was put into context yet."
+NOTHING_THERE = "No brief was put into context up to that row."
 
 
 class Place(NamedTuple):
@@ -40,6 +41,6 @@ def explained(path: Path, place: Place, now_ms: int) -> str:
     with open_reader(path) as reader:
         origins = origins_of(list(reader.verified(place.branch)), place.position)
         if origins is None:
-            return NOTHING
+            return NOTHING if place.position is None else NOTHING_THERE
         topic = reader.body(origins.topic_sha256) if origins.topic_sha256 is not None else None
     return "\n".join(lines(origins, when=f"{age(now_ms - origins.at_ms)} ago", topic=topic))

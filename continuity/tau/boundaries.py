@@ -39,6 +39,12 @@ NO_FILE = (
     "that change something are recorded in a journal of this process."
 )
 
+ENDED = (
+    "Continuity was ended from outside in this Tau: nothing is recorded, saved or recalled any more. "
+    "What is on record stays; /reload begins anew."
+)
+"""What is said, once by itself and by every command, when the task that everything of ours runs under is gone."""
+
 _FAILED = frozenset({"aborted", "error"})
 """How a run's last message ends when there is no answer. One cut by its length shows that the model is there."""
 _COMPACTIONS: dict[str, CompactionReason] = {"manual": "manual", "threshold": "threshold", "overflow": "overflow"}
@@ -253,10 +259,7 @@ class TauBoundaries:
         if session is None or self._unfiled:
             return
         if not self._resident.owner.alive:
-            ended = (
-                "Continuity was ended from outside in this Tau, so nothing is saved or recalled; /reload begins anew."
-            )
-            self._resident.presence.say("ended", ended, "warning")
+            self._resident.presence.say("ended", ENDED, "warning")
         prompted = await self._resident.owner.call(
             "prompt",
             partial(

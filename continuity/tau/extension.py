@@ -12,7 +12,7 @@ from continuity.places import Places
 from continuity.shell.config import Loaded, SettingsError, environment, load_places, load_settings
 from continuity.shell.serving import server_spec
 from continuity.shell.settings import Settings
-from continuity.tau.boundaries import TauBoundaries
+from continuity.tau.boundaries import ENDED, TauBoundaries
 from continuity.tau.checkpoint_command import checkpoint
 from continuity.tau.commands import COMMANDS, Run, register
 from continuity.tau.host import Tau, register_command, subscribe, when_quit, when_started
@@ -120,14 +120,20 @@ def _runs(living: Resident, boundaries: TauBoundaries) -> Mapping[str, Run]:
     """What each command does, asked anew each time: a session comes and goes while its commands stay."""
 
     def switched(arguments: str, *, off: bool) -> str | None:
-        return switch(boundaries.session, living.owner, boundaries.anchor, arguments, off=off)
+        alone = not living.presence.has_screen
+        return switch(boundaries.session, living.owner, boundaries.anchor, arguments, off=off, alone=alone)
 
     def paged(run: Run) -> Run:
         return lambda words: living.presence.page(run(words))
 
-    return {
+    def serving(run: Run) -> Run:
+        return lambda words: run(words) if living.owner.alive else ENDED
+
+    runs: dict[str, Run] = {
         "bm-status": paged(lambda _: _shown(living, boundaries)),
-        "bm-orient": lambda words: oriented(boundaries.session, living.owner, boundaries.append, words),
+        "bm-orient": lambda words: oriented(
+            boundaries.session, living.owner, boundaries.append, words, alone=not living.presence.has_screen
+        ),
         "bm-checkpoint": lambda words: checkpoint(boundaries.session, living.owner, words),
         "bm-last": lambda words: last(boundaries.session, living.owner, living.clock.now_ms(), words),
         "bm-pause": partial(switched, off=True),
@@ -137,6 +143,7 @@ def _runs(living: Resident, boundaries: TauBoundaries) -> Mapping[str, Run]:
         "bm-journal": paged(lambda words: timeline(boundaries.session, living.owner, words)),
         "bm-why": paged(lambda words: why(boundaries.session, living.owner, words)),
     }
+    return {name: serving(run) for name, run in runs.items()}
 
 
 def _shown(living: Resident, boundaries: TauBoundaries) -> str | None:

@@ -18,7 +18,7 @@ from continuity.shell.opening import trouble
 from continuity.shell.owner import Owner
 from continuity.shell.session import Session
 from continuity.tau.pages import begun
-from journal.errors import JournalError
+from journal.errors import ChainBroken, EventDamaged, JournalError, UnknownEvent
 from journal.ids import BranchId
 from journal.reader import Reader, open_reader
 from journal.row import BranchRow, RawRow
@@ -30,7 +30,7 @@ USUAL_ROWS = 20
 MOST_ROWS = 200
 """More than this is for `continuity log`, in a terminal of its own."""
 
-_WORDS = re.compile(r"(?:(?P<rows>\d{1,9})(?: |$))?(?:(?P<branch>\d{1,9})@(?P<at>\d{1,15})?)?")
+_WORDS = re.compile(r"(?:(?P<rows>[1-9]\d{0,8})(?: |$))?(?:(?P<branch>\d{1,9})@(?P<at>\d{1,15})?)?")
 
 
 class Wanted(NamedTuple):
@@ -108,13 +108,29 @@ def _told(wanted: Wanted) -> str:
 
 def _page(reader: Reader, wanted: Wanted) -> Iterator[str]:
     rows = list(reversed(deque(reader.history(wanted.branch, wanted.at), maxlen=wanted.rows)))
+    damaged = _damaged(reader, wanted)
     many = f", branch {wanted.branch} of {len(reader.branches)}" if len(reader.branches) > 1 else " of this session"
     oldest = rows[-1].position if rows else wanted.at
     yield f"Journal{many}: rows {wanted.at} to {oldest}, newest first (UTC)"
+    if damaged is not None:
+        yield f"Damaged: row {damaged} does not verify, so nothing from there on is proven; `continuity audit` tells more."
     yield from _lines(rows, [each for each in reader.branches if each.parent is not None])
     if oldest > 1:
         yield f"What came before: /bm-journal {wanted.branch}@{oldest - 1}"
     yield f"All of it: continuity log {escaped(str(wanted.path))} --branch {wanted.branch}"
+
+
+def _damaged(reader: Reader, wanted: Wanted) -> int | None:
+    """Return the first row that is not what its digest says. A row of a later version is none."""
+    sound = 0
+    try:
+        for row in reader.verified(wanted.branch, wanted.at):
+            sound = row.position
+    except (ChainBroken, EventDamaged):
+        return sound + 1
+    except UnknownEvent:
+        return None
+    return None
 
 
 def _lines(rows: Sequence[RawRow], forks: Sequence[BranchRow]) -> Iterator[str]:

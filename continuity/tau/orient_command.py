@@ -17,27 +17,32 @@ DESCRIPTION = "Ask memory anew what this work should know, also about a topic, a
 ASKED = "Memory is being asked what this work should know. What comes of it is said here."
 
 
-def oriented(session: Session | None, owner: Owner, append: Append, arguments: str) -> str | None:
-    """Have memory asked under `owner`; return what is said at once where nothing can be asked, and None otherwise."""
+def oriented(
+    session: Session | None, owner: Owner, append: Append, arguments: str, *, alone: bool = False
+) -> str | None:
+    """Have memory asked under `owner`; return what is said at once where nothing can be asked, and None otherwise.
+
+    `alone` when no prompt follows in this process.
+    """
     if session is None:
         return "Nothing can be recalled here: this session has no file. Memory's tools work all the same."
     if session.desk.profile.project is None:
         return "Nothing can be recalled here, for no project is configured: see /bm-status."
-    owner.spawn("orient", partial(_oriented, session, append, arguments.strip()))
+    owner.spawn("orient", partial(_oriented, session, append, arguments.strip(), alone=alone))
     return None
 
 
-async def _oriented(session: Session, append: Append, words: str) -> None:
+async def _oriented(session: Session, append: Append, words: str, *, alone: bool) -> None:
     voice = session.desk.voice
     voice.answer(ASKED)
     came = await orient(session, words, append if isinstance(session, AnnouncedSession) else None)
-    text, level = _told(session, came)
+    text, level = _told(session, came, alone=alone)
     if words and session.pausing.paused:
         text += " Off the record nothing was asked about the topic, for its words would leave this session."
     voice.answer(text, level)
 
 
-def _told(session: Session, came: Oriented) -> tuple[str, NoticeLevel]:
+def _told(session: Session, came: Oriented, *, alone: bool) -> tuple[str, NoticeLevel]:
     why = f" {recorded_as(came.row)}" if came.row is not None else ""
     notes = len(came.composed.brief.sources) if came.composed is not None else 0
     brief = f"{notes} note{'' if notes == 1 else 's'}"
@@ -49,7 +54,11 @@ def _told(session: Session, came: Oriented) -> tuple[str, NoticeLevel]:
                 "info",
             )
         case "next-prompt":
-            return f"A brief of {brief} comes with your next prompt; /bm-why shows it note by note then.{why}", "info"
+            again = f" (tau --session {session.desk.session_id})" if alone else ""
+            return (
+                f"A brief of {brief} comes with your next prompt{again}; /bm-why shows it note by note then.{why}",
+                "info",
+            )
         case "known":
             return f"Nothing new: the same brief is in context already; /bm-why shows it.{why}", "info"
         case "nothing":

@@ -60,7 +60,7 @@ class Presence:
 
     def page(self, text: str | None) -> str | None:
         """Return what a command shows, its lines folded to the host's box where there is a screen."""
-        return text and fitted(text, SCREEN_WIDTH if self._has_screen else None)
+        return text and fitted(text, SCREEN_WIDTH if self.has_screen else None)
 
     @property
     def unsaid(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Presence:
 
     def ending(self) -> None:
         """The host quits: where there is a screen nobody reads it any more, and all that is still said is kept for after."""
-        self._leaving = self._has_screen
+        self._leaving = self.has_screen
 
     def waits(self, seconds: float) -> None:
         """Say that the end of the host waits for a save of ours, and what that is bounded by."""
@@ -98,7 +98,7 @@ class Presence:
     def _tell(self, said: notices.Said, otherwise: Notices) -> None:
         """Show what is to be shown now; where nobody can, `otherwise` is true."""
         after, joined = said
-        between = "\n" if self._has_screen else " "
+        between = "\n" if self.has_screen else " "
         shown = not joined or self._shown(between.join(one.text for one in joined), notices.worst(joined))
         self._notices = after if shown else otherwise
 
@@ -110,7 +110,8 @@ class Presence:
         return False
 
     @property
-    def _has_screen(self) -> bool:
+    def has_screen(self) -> bool:
+        """Whether a person sits before the host; where none does, a command is all there is, and the process ends after it."""
         return any(map(has_screen, self._taus))
 
 

@@ -9,6 +9,8 @@ from collections.abc import Generator
 import pytest
 from tau_coding import CodingSession
 
+from continuity.tau.boundaries import ENDED
+from continuity.tau.commands import COMMANDS
 from journal.ids import SessionId
 from tests.fakes.fake_scenario import FakeScenario
 from tests.fakes.lived import Lived
@@ -44,7 +46,8 @@ async def test_where_a_host_ends_our_one_task_alone_that_is_said_and_a_reload_be
             task.cancel()
         await asyncio.wait(tasks)
         await one.prompt("nobody hears it")
-        assert "/reload begins anew" in str(one.said("ended"))
+        assert one.said("ended") == ENDED
+        assert {live.tau.handle_command(f"/{each.name}").message for each in COMMANDS} == {ENDED}
         await live.tau.reload()
         again = Lived(live, scene)
         await again.saved("and on")

@@ -11,6 +11,7 @@ from continuity.tau.journal_command import MOST_ROWS, USAGE, timeline
 from journal.events import RecallFailed
 from journal.reader import open_reader
 from tests.fakes.host import Conversation
+from tests.journal import kit
 from tests.replay.kit import run
 from tests.shell.rig import Rig, Talk, rig, until, unwritable
 
@@ -98,7 +99,7 @@ async def test_the_day_stands_above_the_rows_recorded_on_it(tmp_path: Path, snap
         assert [line for line in await told(process, talk) if not line.startswith("All of it")] == snapshot
 
 
-@pytest.mark.parametrize("words", ["the foghorn", "-3", "3 4", "1@2@3", "@4"])
+@pytest.mark.parametrize("words", ["the foghorn", "-3", "0", "3 4", "1@2@3", "@4"])
 async def test_what_names_no_part_of_a_journal_is_refused(tmp_path: Path, words: str) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
@@ -149,3 +150,14 @@ async def test_without_a_journal_it_says_why(tmp_path: Path) -> None:
             other = await second.open(conversation)
             answer = timeline(other.session, second.owner, "") or ""
             assert answer.startswith("What was recorded cannot be told: ")
+
+
+async def test_a_row_that_is_not_what_its_digest_says_is_told_of_above_all(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        await talk.saved("one")
+        with kit.raw(talk.path) as database:
+            kit.without_guards(database)
+            database.execute("UPDATE events SET at_ms = at_ms + 1 WHERE position = 3")
+        page = await told(process, talk)
+        assert page[1].startswith("Damaged: row 3 does not verify, so nothing from there on is proven")

@@ -112,6 +112,15 @@ async def test_after_a_look_elsewhere_it_is_asked_for_and_recorded_where_the_hos
         assert [composed.branch for composed in host.given] == [2]
 
 
+async def test_where_no_prompt_follows_what_brings_it_is_named(tmp_path: Path) -> None:
+    async with rig(tmp_path, capture_knowledge=False) as process:
+        talk = await worked(process)
+        new_task(process)
+        oriented(talk.session, process.owner, Host().append, "", alone=True)
+        await until(lambda: len(process.voice.answers) == 2, "what came of it")
+        assert "with your next prompt (tau --session session); /bm-why" in process.voice.answers[-1]
+
+
 async def test_an_announcing_host_that_is_busy_brings_it_with_the_next_prompt(tmp_path: Path) -> None:
     async with rig(tmp_path, capture_knowledge=False) as process:
         talk = await worked(process, announced=True)

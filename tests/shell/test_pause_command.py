@@ -44,6 +44,13 @@ async def test_before_the_first_prompt_a_pause_is_said_to_be_recorded_with_it(tm
         assert "off the record: nothing is saved" in talk.page
 
 
+async def test_where_no_prompt_follows_a_pause_before_the_first_is_said_to_end_with_the_process(tmp_path: Path) -> None:
+    async with rig(tmp_path) as process:
+        talk = await process.open()
+        said = await process.told(lambda: switch(talk.session, process.owner, None, "", off=True, alone=True))
+        assert said.endswith("it ends with this process: say it in the session itself.")
+
+
 async def test_a_pause_the_disk_refuses_is_said_to_hold_and_not_to_be_on_disk(tmp_path: Path) -> None:
     async with rig(tmp_path) as process:
         talk = await process.open()
