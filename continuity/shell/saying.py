@@ -17,10 +17,11 @@ _NAMES: dict[CaptureKind, str] = {"checkpoint": "checkpoint", "note": "note", "t
 def disclosed(desk: Desk, kind: CaptureKind, request: WriteRequest, described: MemoryConnected) -> None:
     """Before the first automatic write of a session the person is told where to, what, when, and how to stop it.
 
-    A note is written because somebody said so, there and then.
+    A note is written because somebody said so, there and then. Where the journal holds a checkpoint sent to the same
+    place, by whatever process, the person was told before that one.
     """
     where = f"project {request.project} ({described.project_source}), folder {request.folder}"
-    if kind == "checkpoint":
+    if kind == "checkpoint" and not _sent_before(desk, request):
         every = desk.settings.cadence == "every"
         when = "after every turn" if every else "as work gathers, at compactions and at exit"
         desk.voice.at_once(
@@ -34,6 +35,13 @@ def disclosed(desk: Desk, kind: CaptureKind, request: WriteRequest, described: M
             f"Continuity saves every message of this conversation, masked, after each turn to {where}. "
             "/bm-pause stops it in this session, `capture_transcript` false in all.",
         )
+
+
+def _sent_before(desk: Desk, request: WriteRequest) -> bool:
+    states = desk.ledger.states.values() if desk.ledger is not None else ()
+    intents = [state.checkpoint.intent for state in states if state.checkpoint is not None]
+    sent = [(each.event.project, each.event.address.folder) for each in intents if each is not None]
+    return (request.project, request.folder) in sent
 
 
 def told(desk: Desk, intent: WriteIntended, outcome: WriteOutcome, row: Row | None) -> None:

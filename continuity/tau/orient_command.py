@@ -75,6 +75,4 @@ def _told(session: Session, came: Oriented, *, alone: bool) -> tuple[str, Notice
 
 
 def _why_not(session: Session) -> str:
-    return (
-        session.blocked or session.desk.trouble or "this session has no file yet; say it again after your first prompt"
-    )
+    return session.blocked or session.desk.trouble or "no journal of it is open; say it again after a prompt"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from continuity.shell.ports import NoticeLevel
-from tests.fakes.host import Listener
+from tests.fakes.host import Conversation, Listener
 from tests.fakes.memory_server import FakeMemory
 from tests.shell.rig import Rig, rig
 
@@ -44,6 +44,17 @@ async def test_where_to_what_when_and_how_to_stop_it_is_said_before_the_first_wr
             "tau/checkpoints. /bm-pause stops it in this session, `capture_knowledge` false in all; /bm-last shows what "
             "was saved."
         )
+
+
+async def test_in_a_later_process_it_is_said_again_only_where_the_place_is_another(tmp_path: Path) -> None:
+    conversation, told = Conversation(), list[int]()
+    for folder in ("tau/checkpoints", "tau/checkpoints", "elsewhere"):
+        async with rig(tmp_path, checkpoint_folder=folder) as process:
+            witness = witnessed(process)
+            talk = await process.open(conversation)
+            await talk.saved("Trim the lamp")
+            told.append(len(witness.on("destination:session")))
+    assert told == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
