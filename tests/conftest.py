@@ -16,6 +16,8 @@ import hypothesis
 import pytest
 
 GROUPS = ("pure", "store", "edges", "simulation", "real")
+LONGEST = ("test_canary_places.py", "test_kill_points.py", "test_killcourt.py", "test_random_walk.py")
+"""They begin their group: a worker that came to one of them last would play it alone while the others have ended."""
 COUNTED = ("pure", "store")
 EDGES = frozenset({"memory", "shell", "tau", "cli", "tools"})
 TESTS = Path(__file__).parent
@@ -67,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "GIT_COMMITTER_NAME": "Ada",
         "GIT_COMMITTER_EMAIL": "ada@example.org",
     }
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` has it ignored, and so would every program the tests start
     config.pluginmanager.register(_Groups(config.rootpath), "continuity-groups")
 
 
@@ -87,7 +90,7 @@ class _Groups:
             if group not in COUNTED:
                 item.add_marker("no_cover")
         yield  # `-m real` chooses here, so the marks come before it and the order after it
-        items.sort(key=lambda item: GROUPS.index(_group(item)))
+        items.sort(key=lambda item: (GROUPS.index(_group(item)), item.path.name not in LONGEST))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         path = self._root / report.nodeid.partition("::")[0]  # a worker's report comes without its item

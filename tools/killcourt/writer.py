@@ -139,6 +139,9 @@ class Announcer:
     def say(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
         say("notice", topic=topic, text=text, level=level)
 
+    def at_once(self, topic: str, text: str, level: NoticeLevel = "info") -> None:
+        self.say(topic, text, level)
+
     def answer(self, text: str, level: NoticeLevel = "info") -> None:
         say("notice", topic="answer", text=text, level=level)
 
